@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The only place for compiler extensions. */
+#ifndef MT_BASE_COMPILER_H
+#define MT_BASE_COMPILER_H
+
+#if defined(__GNUC__)
+#define MT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define MT_THREAD_LOCAL __thread
+#define MT_UNUSED __attribute__((unused))
+#else
+#define MT_PRINTF(format, first)
+#define MT_THREAD_LOCAL _Thread_local
+#define MT_UNUSED
+#endif
+
+#define MT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What a port must write that is not about memory regions: pages, clocks, lock, thread, process.
+ * One folder an OS; nothing above base/os knows which. All functions may be called from any
+ * thread unless they say otherwise. errno does not cross this border. */
+#ifndef MT_BASE_OS_H
+#define MT_BASE_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- pages ---- */
+void *mt_os_pages_map(size_t bytes); /* private, read-write, zeroed, not reserved; NULL = none */
+void mt_os_pages_unmap(void *p, size_t bytes);
+void mt_os_pages_name(void *p, size_t bytes, const char *name); /* a label where the OS has them */
+size_t mt_os_page_bytes(void);
+
+/* ---- clocks ---- */
+int64_t mt_os_monotonic_ns(void);
+int64_t mt_os_wall_ns(void);       /* since 1970 */
+int64_t mt_os_thread_cpu_ns(void); /* of the calling thread, user + system; -1 = unknown */
+
+/* ---- lock with a condition ---- */
+struct mt_os_lock; /* mutex and condition variable on the monotonic clock */
+int mt_os_lock_new(struct mt_os_lock **out);
+void mt_os_lock_free(struct mt_os_lock *l);
+void mt_os_lock_acquire(struct mt_os_lock *l);
+void mt_os_lock_release(struct mt_os_lock *l);
+/* Waits, the lock held, until signalled or the deadline; false = deadline passed.
+ * INT64_MAX = no deadline. Wakes up without cause now and then. */
+bool mt_os_lock_wait(struct mt_os_lock *l, int64_t deadline_monotonic_ns);
+void mt_os_lock_signal_all(struct mt_os_lock *l);
+
+/* ---- the sampler's thread ---- */
+struct mt_os_thread;
+/* Starts a thread that hurts nobody: asynchronous signals blocked, normal scheduling, all CPUs of
+ * the process, a stack of its own from mt_memory, the given name. TRACER_ETHREAD with a detail. */
+int mt_os_thread_start(const char *name, void (*run)(void *user), void *user,
+                       struct mt_os_thread **out);
+/* Waits for its end, `timeout_ns` at most; false = still there (its memory is then kept). */
+bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns);
+/* To be called first in the new thread: a descriptor table of its own, where the OS can. Returns
+ * false when the thread shares the host's descriptors. */
+bool mt_os_thread_own_descriptors(void);
+/* The block and the OS's id of the calling thread. */
+uint32_t mt_os_thread_id(void);
+
+/* ---- process ---- */
+uint32_t mt_os_process_id(void);
+/* A number that changes in every child of fork(); cheap, no system call. */
+uint32_t mt_os_fork_generation(void);
+/* Counts forks of this process (in the parent). */
+uint32_t mt_os_fork_count(void);
+/* Absolute path of `path`, by the current directory. False = too long or no directory. */
+bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
+/* Keeps this library loaded while a tracer runs. */
+void mt_os_library_pin(void);
+
+/* Facts for table run; each leaves the text empty or the value -1 when unknown. */
+struct mt_os_facts {
+    char host[256];
+    char os[128];
+    char exe[1024];
+    char name[64]; /* short program name */
+    char allocator[64];
+    int64_t parent_pid;
+    int64_t host_memory_bytes;
+    int64_t cgroup_limit_bytes;
+    int64_t address_limit_bytes; /* RLIMIT_AS */
+    int64_t data_limit_bytes;    /* RLIMIT_DATA */
+    int64_t max_regions;         /* vm.max_map_count */
+    int64_t process_start_ns;    /* wall clock, since 1970 */
+};
+void mt_os_facts_read(uint32_t pid, struct mt_os_facts *out);
+
+/* True when a process of this id exists (even if it may not be looked into). */
+bool mt_os_process_alive(uint32_t pid);
+/* Random bytes for the run's uuid. */
+void mt_os_random(void *out, size_t bytes);
+
+#endif

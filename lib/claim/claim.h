@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* claim: who owns which range. Each provider is one file that appends claims to the set; the
+ * order does not matter, rank decides. Nothing here faults a page in or takes a lock of the
+ * host's: memory is read by process_vm_readv from pages that are resident. */
+#ifndef MT_CLAIM_CLAIM_H
+#define MT_CLAIM_CLAIM_H
+
+#include "base/region.h"
+#include "base/snapshot.h"
+
+struct mt_claim_set {
+    struct mt_claim *claims;
+    uint32_t n_claims, claim_capacity;
+    struct mt_module *modules; /* sorted by base */
+    uint32_t n_modules, module_capacity;
+    struct mt_thread *threads; /* sorted by tid */
+    uint32_t n_threads, thread_capacity;
+    bool truncated; /* something did not fit */
+};
+
+/* Room for one set. */
+int mt_claim_set_init(struct mt_claim_set *out, uint32_t claims, uint32_t modules,
+                      uint32_t threads);
+void mt_claim_set_release(struct mt_claim_set *set);
+
+/* Appends; sets `truncated` when full. Empty ranges are dropped. */
+void mt_claim_add(struct mt_claim_set *set, const struct mt_claim *claim);
+
+struct mt_claimer; /* the providers of this OS for one process, with what they remember */
+
+/* pid 0 = this process. Called in the sampler thread. Never fails for lack of knowledge: what
+ * cannot be known is not claimed. */
+int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out);
+void mt_claimer_close(struct mt_claimer *c);
+
+/* Empties the set and fills it anew for this snapshot. */
+int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
+                       struct mt_claim_set *out);
+
+/* Adds the allocator's own counters (HEAP_…) that are known; may take the allocator's locks, so
+ * it is called rarely. Only for this process. */
+void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout);
+
+/* Claims the blocks of mt_memory as TRACER. */
+void mt_claim_own(struct mt_claim_set *set, struct mt_strings *strings);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* classify: regions and claims → typed intervals → totals and changes.
+ * Pure: no OS, no clock, no SQLite, no allocation; tested on values. */
+#ifndef MT_CLASSIFY_CLASSIFY_H
+#define MT_CLASSIFY_CLASSIFY_H
+
+#include "base/region.h"
+#include "base/sample.h"
+#include "base/snapshot.h"
+
+/* ---- rules.c: what a region is when nobody claims it ---- */
+
+struct mt_rule_answer {
+    uint8_t type;
+    char confidence;
+    uint32_t claim_flags; /* MT_CLAIM_RESERVED, MT_CLAIM_GUARD */
+};
+
+/* By name, flags and protection alone. */
+struct mt_rule_answer mt_rules_apply(const struct mt_region *region,
+                                     const struct mt_strings *strings);
+
+/* ---- overlay.c ---- */
+
+struct mt_interval_list {
+    struct mt_interval *items; /* sorted, not overlapping */
+    uint32_t n, capacity;
+    bool truncated; /* did not fit: the rest of each region went to its last interval */
+};
+
+int mt_interval_list_init(struct mt_interval_list *out, uint32_t capacity);
+void mt_interval_list_release(struct mt_interval_list *l);
+
+/* Cuts regions by claims; the highest rank wins. `claims` is sorted in place. Every byte of every
+ * region is in exactly one interval. Page counts of a region that stays whole are copied; pieces
+ * of a cut region have known = 0. `scratch` has room for n_claims. */
+void mt_classify_overlay(const struct mt_snapshot *snapshot, struct mt_claim *claims,
+                         uint32_t n_claims, uint32_t *scratch, struct mt_interval_list *out);
+
+/* Gives to the pieces of cut regions what only the whole region knows (PSS, LOCKED …), and lets
+ * Σ pieces = region wherever both are known: the largest piece takes the rest. */
+void mt_classify_settle(const struct mt_snapshot *snapshot, struct mt_interval_list *list);
+
+/* ---- totals.c ---- */
+
+/* Sums intervals into levels per type. Adds PAGE_TABLE from the counters and FREE from the holes.
+ * Returns MT_SAMPLE_SUM_OFF when types and regions disagree, else 0. */
+uint32_t mt_classify_totals(const struct mt_snapshot *snapshot, const struct mt_interval_list *list,
+                            const struct mt_counters *counters, struct mt_levels *out);
+
+/* ---- diff.c ---- */
+
+struct mt_change_list {
+    int64_t *ended;     /* rows that ended, room for `capacity` */
+    uint32_t n_ended;
+    int64_t *continued; /* per interval of the new list: the row it continues, 0 = none */
+    uint32_t n_new;     /* intervals with row 0 */
+    uint32_t capacity;
+};
+
+/* Matches the intervals of two moments by base, then by end, within the same type, owner and
+ * file. Unchanged ones inherit `row`; grown, shrunk, re-protected ones get `continued`. */
+void mt_classify_diff(const struct mt_interval_list *before, struct mt_interval_list *after,
+                      struct mt_change_list *out);
+
+/* The same for modules (by base, path, build id) and threads (by tid, start, stack). */
+uint32_t mt_classify_diff_modules(const struct mt_module *before, uint32_t n_before,
+                                  struct mt_module *after, uint32_t n_after, int64_t *ended);
+uint32_t mt_classify_diff_threads(const struct mt_thread *before, uint32_t n_before,
+                                  struct mt_thread *after, uint32_t n_after, int64_t *ended);
+
+/* Takes over page counts of intervals that did not change at all from `before`. */
+void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after);
+
+#endif

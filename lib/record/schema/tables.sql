@@ -1,0 +1,185 @@
+-- memtracer file, schema 1. PRAGMA application_id = 0x6d747263 ('mtrc'), user_version = 1.
+-- Conventions: bytes unless a column says otherwise; NULL is unknown, never 0; t_ns is monotonic
+-- time since the run's start, wall_ns is nanoseconds since 1970; addresses are 64-bit and stored
+-- as SQLite's signed integers (an address of 2^63 or more reads negative).
+
+-- One start of a tracer to its stop. Several runs may share a file, one after another.
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY,
+    uuid TEXT NOT NULL,               -- of this run, random
+    label TEXT NOT NULL,              -- options.label, else the program's name
+    state TEXT NOT NULL,              -- recording, degraded, suspended, stopped, ended, interrupted
+    state_detail TEXT NOT NULL DEFAULT '', -- a sentence where the state needs one
+    host TEXT NOT NULL,               -- host name
+    os TEXT NOT NULL,                 -- system, release, machine
+    pid INTEGER NOT NULL,             -- the watched process
+    parent_pid INTEGER,
+    exe TEXT NOT NULL,                -- its program file
+    name TEXT NOT NULL,               -- its short name
+    allocator TEXT NOT NULL DEFAULT '', -- who serves malloc: glibc 2.36, jemalloc, musl …
+    start_wall_ns INTEGER NOT NULL,
+    start_monotonic_ns INTEGER NOT NULL, -- of the host's monotonic clock: t_ns counts from here
+    stop_wall_ns INTEGER,             -- NULL while recording, or when it was cut off
+    process_start_ns INTEGER,         -- wall clock
+    page_bytes INTEGER NOT NULL,
+    interval_ms INTEGER NOT NULL,
+    commit_ms INTEGER NOT NULL,
+    budget_ns INTEGER NOT NULL,       -- CPU time a tick aims at
+    flags INTEGER NOT NULL,           -- TRACER_F_… of the options
+    max_file_bytes INTEGER,           -- NULL = no cap
+    host_memory_bytes INTEGER,        -- limits, each NULL when there is none or it is unknown
+    cgroup_limit_bytes INTEGER,
+    address_limit_bytes INTEGER,      -- RLIMIT_AS
+    data_limit_bytes INTEGER,         -- RLIMIT_DATA
+    max_regions INTEGER,              -- vm.max_map_count
+    version TEXT NOT NULL,            -- memtracer that wrote the run
+    sqlite_version TEXT NOT NULL
+) STRICT;
+
+-- One moment at which something had changed. Ticks that saw no change extend the row before
+-- (until_ns, ticks), so a quiet process costs nothing.
+CREATE TABLE sample (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    t_ns INTEGER NOT NULL,
+    wall_ns INTEGER NOT NULL,
+    until_ns INTEGER NOT NULL,        -- t_ns of the last tick with these same values
+    ticks INTEGER NOT NULL,           -- ticks in this row, 1 or more; 0 = a thinned summary
+    missed INTEGER NOT NULL,          -- ticks before it whose moment passed unused
+    depth INTEGER NOT NULL,           -- 0 counters, 1 list, 2 pages, 3 whole, 4 full
+    flags INTEGER NOT NULL,           -- bits, table sample_flag; 0 = perfect
+    regions INTEGER NOT NULL,         -- mappings as the OS lists them
+    cost_wall_ns INTEGER,             -- what the ticks of this row cost: time …
+    cost_cpu_ns INTEGER,              -- … CPU time of the sampler thread, user + system …
+    own_bytes INTEGER NOT NULL        -- … and memory the tracer held
+) STRICT;
+CREATE INDEX sample_by_time ON sample(run, t_ns);
+
+-- The words for the bits of sample.flags.
+CREATE TABLE sample_flag (
+    bit INTEGER PRIMARY KEY,          -- value of the bit
+    name TEXT NOT NULL,
+    description TEXT NOT NULL
+) STRICT;
+
+-- The rows of the table of memory: built in, and the host's own (id 32 and above).
+CREATE TABLE type (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    description TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+-- The values of one type from this sample on. Only the types that changed in a sample have a
+-- row; the first sample of a run has all. View `delta` shows the differences.
+CREATE TABLE level (
+    run INTEGER NOT NULL,
+    type INTEGER NOT NULL REFERENCES type(id),
+    sample INTEGER NOT NULL REFERENCES sample(id),
+    size INTEGER,                     -- address space
+    committed INTEGER,                -- accessible, less guard pages
+    charged INTEGER,                  -- counts against the commit limit
+    private INTEGER,                  -- private resident plus swapped
+    ws INTEGER,                       -- resident
+    ws_private INTEGER,               -- resident, anonymous
+    ws_shareable INTEGER,             -- resident, file or shared memory
+    ws_shared INTEGER,                -- of those, mapped more than once now
+    pss INTEGER,                      -- resident, divided by mappings
+    swap INTEGER,                     -- swapped out
+    locked INTEGER,                   -- resident and locked
+    huge INTEGER,                     -- resident in huge pages
+    lazy_free INTEGER,                -- resident, given back lazily
+    blocks INTEGER,                   -- regions, a count
+    largest INTEGER,                  -- longest run of this type
+    PRIMARY KEY (run, type, sample)
+) STRICT, WITHOUT ROWID;
+
+-- Names of files, owners, labels, threads: each once.
+CREATE TABLE string (
+    id INTEGER PRIMARY KEY,
+    text TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- A typed piece of address space and its interval of life. When it grows, shrinks or changes
+-- protection a new row begins whose `continues` names the old one.
+CREATE TABLE region (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    first_sample INTEGER NOT NULL,    -- first sample that saw it
+    last_sample INTEGER,              -- last sample that saw it; NULL = alive at the end
+    continues INTEGER,                -- region.id of the row before, NULL = new
+    base INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    type INTEGER NOT NULL REFERENCES type(id),
+    protection INTEGER NOT NULL,      -- bits: 1 read, 2 write, 4 execute
+    flags INTEGER NOT NULL,           -- bits: 1 shared, 2 file, 4 guard, 8 reserved, 16 cached
+                                      -- stack, 32 hugetlb, 64 device, 128 its file is deleted
+    file INTEGER REFERENCES string(id), -- path or label, NULL = nameless
+    offset INTEGER NOT NULL,          -- in the file
+    inode INTEGER,
+    owner INTEGER REFERENCES string(id), -- who owns it, in words; NULL = nobody known
+    thread INTEGER,                   -- OS thread id of a stack, else NULL
+    confidence TEXT NOT NULL,         -- of the type: A certain, B very likely, C heuristic
+    ws INTEGER,                       -- resident when all pages were last counted
+    swap INTEGER                      -- swapped out at that time
+) STRICT;
+CREATE INDEX region_by_run ON region(run, first_sample);
+
+-- Programs and libraries with their interval of life.
+CREATE TABLE module (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    first_sample INTEGER NOT NULL,
+    last_sample INTEGER,              -- last sample that saw it; NULL = loaded at the end
+    base INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    path INTEGER NOT NULL REFERENCES string(id),
+    build_id TEXT                     -- hexadecimal, NULL = none or unknown
+) STRICT;
+
+-- Threads with their interval of life and their stack.
+CREATE TABLE thread (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    first_sample INTEGER NOT NULL,
+    last_sample INTEGER,
+    tid INTEGER NOT NULL,
+    name INTEGER REFERENCES string(id),
+    stack_base INTEGER,               -- lowest address, guard included; NULL = unknown
+    stack_bytes INTEGER,              -- guard included
+    guard_bytes INTEGER
+) STRICT;
+
+-- What the host said with tracer_mark().
+CREATE TABLE mark (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    sample INTEGER,                   -- the last sample before it, NULL = none yet
+    t_ns INTEGER NOT NULL,
+    wall_ns INTEGER NOT NULL,
+    tid INTEGER NOT NULL,             -- the thread that called
+    label TEXT NOT NULL
+) STRICT;
+
+-- Names and units of the counters.
+CREATE TABLE counter_kind (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    unit TEXT NOT NULL,
+    description TEXT NOT NULL
+) STRICT;
+
+-- Process and allocator counters from this sample on; a row only where the value changed.
+CREATE TABLE counter (
+    run INTEGER NOT NULL,
+    counter INTEGER NOT NULL REFERENCES counter_kind(id),
+    sample INTEGER NOT NULL,
+    value INTEGER,                    -- NULL = unknown from here on
+    PRIMARY KEY (run, counter, sample)
+) STRICT, WITHOUT ROWID;
+
+-- Parameters of the views; a user may UPDATE them.
+CREATE TABLE setting (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL,
+    description TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
