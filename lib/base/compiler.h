@@ -4,11 +4,11 @@
 #define MT_BASE_COMPILER_H
 
 #if defined(__GNUC__)
-#define MT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define MT_PRINTF(format_at, first) __attribute__((format(printf, format_at, first)))
 #define MT_THREAD_LOCAL __thread
 #define MT_UNUSED __attribute__((unused))
 #else
-#define MT_PRINTF(format, first)
+#define MT_PRINTF(format_at, first)
 #define MT_THREAD_LOCAL _Thread_local
 #define MT_UNUSED
 #endif

@@ -16,8 +16,7 @@ void mt_memory_free(void *p);
 /* Bytes of address space held now by all blocks of this process. */
 uint64_t mt_memory_held(void);
 
-/* Calls `visit` for each block, [base, base + bytes), headers included, under the table's lock:
- * visit must not allocate. */
+/* Calls `visit` for each block, [base, base + bytes). */
 void mt_memory_each(void (*visit)(void *user, uint64_t base, uint64_t bytes), void *user);
 
 /* For tests: the n-th allocation from now fails (1 = the next); 0 = none. */

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
+
 struct mt_strings;
 
 /* Room for about `n_strings` strings in `text_bytes` bytes; address space is reserved, pages are
@@ -18,7 +20,7 @@ void mt_strings_free(struct mt_strings *s);
 uint32_t mt_strings_add(struct mt_strings *s, const char *bytes, size_t n_bytes);
 
 /* The id of the text of a printf. */
-uint32_t mt_strings_addf(struct mt_strings *s, const char *format, ...);
+uint32_t mt_strings_addf(struct mt_strings *s, const char *format, ...) MT_PRINTF(2, 3);
 
 /* The bytes of an id, NUL-terminated; never NULL. `out_bytes` may be NULL. */
 const char *mt_strings_get(const struct mt_strings *s, uint32_t id, size_t *out_bytes);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* base: the one pair of allocation functions, on whole pages from the OS.
+ * In: sizes. Out: zeroed blocks, and the list of them for claim/own.c.
+ * Called by every room at start and stop; a tick allocates nothing.
+ * Must not use the host's allocator or a lock: a table of slots claimed by compare-and-swap stays
+ * right in a child of fork(), whatever other threads were doing. */
+#include "base/memory.h"
+
+#include <stdatomic.h>
+
+#include "base/compiler.h"
+#include "base/os/os.h"
+
+#define N_SLOTS 1024
+
+/* base 0 = free slot, 1 = being filled; bytes are written before base is published. */
+static struct {
+    atomic_uintptr_t base;
+    atomic_size_t bytes;
+} slots[N_SLOTS];
+
+static atomic_uint fail_at;
+
+static bool must_fail(void)
+{
+    unsigned n = atomic_load(&fail_at);
+
+    return n > 0 && atomic_fetch_sub(&fail_at, 1) == 1;
+}
+
+void *mt_memory_alloc(size_t bytes)
+{
+    size_t page = mt_os_page_bytes();
+    size_t rounded = (bytes + page - 1) / page * page;
+
+    if (rounded < bytes || rounded == 0 || must_fail())
+        return NULL;
+    for (size_t i = 0; i < N_SLOTS; i++) {
+        uintptr_t empty = 0;
+        void *p;
+
+        if (!atomic_compare_exchange_strong(&slots[i].base, &empty, 1))
+            continue;
+        p = mt_os_pages_map(rounded);
+        atomic_store(&slots[i].bytes, p ? rounded : 0);
+        atomic_store(&slots[i].base, (uintptr_t)p);
+        return p;
+    }
+    return NULL;
+}
+
+void mt_memory_free(void *p)
+{
+    if (!p)
+        return;
+    for (size_t i = 0; i < N_SLOTS; i++) {
+        uintptr_t base = (uintptr_t)p;
+        size_t bytes = atomic_load(&slots[i].bytes);
+
+        if (!atomic_compare_exchange_strong(&slots[i].base, &base, 1))
+            continue;
+        mt_os_pages_unmap(p, bytes);
+        atomic_store(&slots[i].bytes, 0);
+        atomic_store(&slots[i].base, 0);
+        return;
+    }
+}
+
+void mt_memory_each(void (*visit)(void *user, uint64_t base, uint64_t bytes), void *user)
+{
+    for (size_t i = 0; i < N_SLOTS; i++) {
+        uintptr_t base = atomic_load(&slots[i].base);
+        size_t bytes = atomic_load(&slots[i].bytes);
+
+        if (base > 1 && bytes > 0)
+            visit(user, base, bytes);
+    }
+}
+
+static void add_bytes(void *user, uint64_t base MT_UNUSED, uint64_t bytes)
+{
+    *(uint64_t *)user += bytes;
+}
+
+uint64_t mt_memory_held(void)
+{
+    uint64_t sum = 0;
+
+    mt_memory_each(add_bytes, &sum);
+    return sum;
+}
+
+void mt_memory_fail_at(unsigned n)
+{
+    atomic_store(&fail_at, n);
+}

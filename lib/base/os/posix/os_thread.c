@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* base/os/posix: the sampler's thread, made so that the host does not notice it.
+ * In: a function. Out: a thread with its own stack, signals blocked, normal scheduling.
+ * Called by sampler/ only. Must not print, must restore the caller's signal mask exactly.
+ * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES) (2.6.16);
+ * sched_setaffinity; prctl PR_SET_NAME. */
+#define _GNU_SOURCE
+#include "base/os/os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#endif
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#define STACK_BYTES (256u * 1024)
+#define STACK_BYTES_MAX (16u * 1024 * 1024)
+#define CLOSE_RANGE_UNSHARE_FLAG 2u
+#define N_OLD_DESCRIPTORS 65536
+
+struct mt_os_thread {
+    pthread_t id;
+    void (*run)(void *user);
+    void *user;
+    char name[16];
+    void *stack;
+    struct mt_os_lock *lock;
+    bool done; /* under lock */
+};
+
+/* The creator may be pinned to one CPU; the process's own set is what its main thread has. */
+static void spread_over_cpus(void)
+{
+#if defined(__linux__)
+    cpu_set_t set;
+
+    if (!sched_getaffinity(getpid(), sizeof(set), &set))
+        sched_setaffinity(0, sizeof(set), &set);
+#endif
+}
+
+static void *thread_main(void *user)
+{
+    struct mt_os_thread *t = user;
+
+#if defined(__linux__)
+    prctl(PR_SET_NAME, t->name);
+#endif
+    spread_over_cpus();
+    t->run(t->user);
+    mt_os_lock_acquire(t->lock);
+    t->done = true;
+    mt_os_lock_signal_all(t->lock);
+    mt_os_lock_release(t->lock);
+    return NULL;
+}
+
+/* sigfillset leaves out what the C library needs for itself (setuid in all threads); signals of
+ * faults must stay deliverable, else a fault would be an unconditional kill without a handler. */
+static void block_asynchronous_signals(sigset_t *before)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+    sigset_t set;
+
+    sigfillset(&set);
+    for (size_t i = 0; i < MT_COUNT_OF(faults); i++)
+        sigdelset(&set, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &set, before);
+}
+
+static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
+{
+    struct sched_param normal = { .sched_priority = 0 };
+    pthread_attr_t attributes;
+    sigset_t before;
+    int error;
+
+    t->stack = mt_memory_alloc(stack_bytes);
+    if (!t->stack)
+        return ENOMEM;
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
+    pthread_attr_setschedparam(&attributes, &normal);
+    error = pthread_attr_setstack(&attributes, t->stack, stack_bytes);
+    block_asynchronous_signals(&before);
+    if (!error)
+        error = pthread_create(&t->id, &attributes, thread_main, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (error) {
+        mt_memory_free(t->stack);
+        t->stack = NULL;
+    }
+    return error;
+}
+
+/* A host with large thread-local storage needs a larger block: the C library takes it from the
+ * stack and answers EINVAL when it does not fit. */
+static int create(struct mt_os_thread *t)
+{
+    int error = EINVAL;
+
+    for (size_t bytes = STACK_BYTES; error == EINVAL && bytes <= STACK_BYTES_MAX; bytes *= 4)
+        error = create_with_stack(t, bytes);
+    return error;
+}
+
+int mt_os_thread_start(const char *name, void (*run)(void *user), void *user,
+                       struct mt_os_thread **out)
+{
+    struct mt_os_thread *t = mt_memory_alloc(sizeof(*t));
+    int error;
+
+    if (!t)
+        return mt_error_set(TRACER_ENOMEM, "no memory for the sampler thread");
+    t->run = run;
+    t->user = user;
+    strncpy(t->name, name, sizeof(t->name) - 1);
+    error = mt_os_lock_new(&t->lock);
+    if (error)
+        goto fail;
+    error = create(t);
+    if (error) {
+        error = mt_error_set(TRACER_ETHREAD,
+                             "the sampler thread could not be made: %s; raise the limit on "
+                             "threads (ulimit -u, pids.max) or on address space (ulimit -v)",
+                             strerror(error));
+        goto fail;
+    }
+    *out = t;
+    return TRACER_OK;
+fail:
+    mt_os_lock_free(t->lock);
+    mt_memory_free(t);
+    return error;
+}
+
+bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
+{
+    int64_t deadline = mt_os_monotonic_ns() + timeout_ns;
+    bool done;
+
+    mt_os_lock_acquire(t->lock);
+    while (!t->done)
+        if (!mt_os_lock_wait(t->lock, deadline) && mt_os_monotonic_ns() >= deadline)
+            break;
+    done = t->done;
+    mt_os_lock_release(t->lock);
+    if (!done)
+        return false;
+    pthread_join(t->id, NULL);
+    mt_os_lock_free(t->lock);
+    mt_memory_free(t->stack);
+    mt_memory_free(t);
+    return true;
+}
+
+#if defined(__linux__)
+/* 0 to 2 must be open (SQLite and others rely on it) but must not be the host's: a copy of its
+ * pipe would keep the reader at the other end waiting after the host closed it. */
+static bool replace_standard_descriptors(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        fd = (int)syscall(SYS_memfd_create, "memtracer", 1u);
+    if (fd < 0)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (fd != i)
+            dup3(fd, i, O_CLOEXEC);
+    if (fd > 2)
+        close(fd);
+    return true;
+}
+
+static bool unshare_the_old_way(void)
+{
+    struct rlimit limit;
+    int last = N_OLD_DESCRIPTORS;
+
+    if (unshare(CLONE_FILES))
+        return false;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < N_OLD_DESCRIPTORS)
+        last = (int)limit.rlim_cur;
+    for (int fd = 3; fd < last; fd++)
+        close(fd);
+    return true;
+}
+#endif
+
+bool mt_os_thread_own_descriptors(void)
+{
+#if defined(__linux__)
+    if (syscall(436 /* close_range */, 3u, ~0u, CLOSE_RANGE_UNSHARE_FLAG) && !unshare_the_old_way())
+        return false;
+    return replace_standard_descriptors();
+#else
+    return false;
+#endif
+}
+
+uint32_t mt_os_thread_id(void)
+{
+#if defined(__linux__)
+    return (uint32_t)syscall(SYS_gettid);
+#else
+    return 0;
+#endif
+}
