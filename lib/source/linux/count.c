@@ -33,7 +33,7 @@ void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *re
 {
     uint64_t page = mt_os_page_bytes();
 
-    *c = (struct mt_count){ .huge_bytes = page * (page / sizeof(uint64_t)) };
+    *c = (struct mt_count){.huge_bytes = page * (page / sizeof(uint64_t))};
     mt_scan_init(&c->scan, pagemap_fd, regions, pace);
     mt_pagemap_init(&c->pagemap, pagemap_fd, entries, pace);
 }
@@ -67,8 +67,8 @@ static bool is_anonymous(const struct mt_count *c, const struct mt_region *r)
 /* Memory objects without a disk: what is swapped out of them only smaps tells. */
 static bool is_shmem(const struct mt_count *c, const struct mt_region *r)
 {
-    static const char *const prefixes[] = { "/memfd:", "/SYSV", "/dev/zero (", "/dev/shm/",
-                                            "[anon_shmem:", "/dev/ashmem" };
+    static const char *const prefixes[] = {"/memfd:",   "/SYSV",        "/dev/zero (",
+                                           "/dev/shm/", "[anon_shmem:", "/dev/ashmem"};
     const char *name = name_of(c, r);
 
     if ((r->flags & MT_REGION_SHARED) && !(r->flags & MT_REGION_FILE))
@@ -115,7 +115,7 @@ static uint32_t run_end(const struct mt_count *c, uint32_t first, uint32_t n, en
 static void forget(struct mt_interval *intervals, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        intervals[i].pages = (struct mt_pages){ .known = 0 };
+        intervals[i].pages = (struct mt_pages){.known = 0};
 }
 
 static bool is_late(const struct mt_count *c)
@@ -128,7 +128,7 @@ static bool is_late(const struct mt_count *c)
 /* Kernels that scan but do not tell guards from swap may tell them in pagemap. */
 static int add_swapped(struct mt_count *c, struct mt_pages *to, uint64_t start, uint64_t end)
 {
-    struct mt_interval v = { .base = start, .end = end };
+    struct mt_interval v = {.base = start, .end = end};
     int error = mt_pagemap_count(&c->pagemap, start, end, &v, 1);
 
     if (error)
@@ -243,8 +243,8 @@ static int count_huge(struct mt_count *c, struct mt_interval *v)
 
     for (uint64_t at = v->base; at < v->end; at = next) {
         uint64_t left = v->end - at, bytes = c->scan.bytes.units / page * page;
-        int error = mt_scan_step(&c->scan, at, at + (bytes < left ? bytes : left), MT_SCAN_HUGE,
-                                 &n, &next);
+        int error =
+            mt_scan_step(&c->scan, at, at + (bytes < left ? bytes : left), MT_SCAN_HUGE, &n, &next);
 
         if (error)
             return error;

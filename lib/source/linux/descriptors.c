@@ -62,7 +62,8 @@ static int refusal(const struct mt_linux_source *s, int error)
     if (error == EACCES || error == EPERM)
         return mt_error_set(TRACER_EDENIED,
                             "the memory of process %u may not be looked at: run as the same user "
-                            "with kernel.yama.ptrace_scope=0, or with CAP_SYS_PTRACE", s->pid);
+                            "with kernel.yama.ptrace_scope=0, or with CAP_SYS_PTRACE",
+                            s->pid);
     if (error == ESRCH || (error == ENOENT && s->pid))
         return mt_error_set(TRACER_ESTATE, "process %u has ended", s->pid);
     return mt_error_set(TRACER_EIO, "neither maps nor smaps can be opened: %s", strerror(error));
@@ -80,8 +81,7 @@ static int open_task_files(struct mt_linux_source *s)
         return refusal(s, error);
     s->pagemap = open_text(s->task, "pagemap");
     s->task_status = open_text(s->task, "status");
-    mt_count_init(&s->count, s->pagemap, s->count.scan.regions, s->count.pagemap.entries,
-                  &s->pace);
+    mt_count_init(&s->count, s->pagemap, s->count.scan.regions, s->count.pagemap.entries, &s->pace);
     return TRACER_OK;
 }
 

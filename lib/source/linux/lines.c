@@ -15,7 +15,7 @@
 
 void mt_lines_init(struct mt_lines *l, char *buffer, size_t capacity)
 {
-    *l = (struct mt_lines){ .read = read, .buffer = buffer, .capacity = capacity, .fd = -1 };
+    *l = (struct mt_lines){.read = read, .buffer = buffer, .capacity = capacity, .fd = -1};
 }
 
 void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pace)

@@ -16,8 +16,8 @@ struct mt_linux_source {
     bool seen;             /* a list has been read before */
 
     /* descriptors, -1 = none */
-    int leader; /* directory of the process */
-    int task;   /* directory of a thread that lives: its maps is not empty */
+    int leader;               /* directory of the process */
+    int task;                 /* directory of a thread that lives: its maps is not empty */
     int maps, smaps, pagemap; /* of task */
     int status, stat;         /* of leader */
     int task_status;

@@ -36,7 +36,7 @@ static void take_line(struct mt_snapshot *out, struct mt_smaps *record, const ch
 
 static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_snapshot *out)
 {
-    struct mt_smaps record = { .region = NULL };
+    struct mt_smaps record = {.region = NULL};
     const char *line;
     size_t n;
     int got;
@@ -131,7 +131,7 @@ static void mark_hugetlb(struct mt_linux_source *s, struct mt_snapshot *out)
 static void forget_pages(struct mt_snapshot *s)
 {
     for (uint32_t i = 0; i < s->n_regions; i++)
-        s->regions[i].pages = (struct mt_pages){ .known = 0 };
+        s->regions[i].pages = (struct mt_pages){.known = 0};
 }
 
 int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)

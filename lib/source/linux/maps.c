@@ -23,8 +23,8 @@ static bool parse_range(struct mt_cursor *c, struct mt_region *out)
 /* WSL1 prints '-' where others print 'p'. */
 static bool parse_permissions(struct mt_cursor *c, struct mt_region *out)
 {
-    static const char letters[3] = { 'r', 'w', 'x' };
-    static const uint32_t bits[3] = { MT_PROT_READ, MT_PROT_WRITE, MT_PROT_EXECUTE };
+    static const char letters[3] = {'r', 'w', 'x'};
+    static const uint32_t bits[3] = {MT_PROT_READ, MT_PROT_WRITE, MT_PROT_EXECUTE};
 
     if (c->end - c->at < 5)
         return false;
@@ -81,12 +81,12 @@ static uint32_t flags_of_name(const struct mt_region *r, const char *name, size_
 bool mt_maps_parse(const char *line, size_t n_bytes, struct mt_region *out, const char **out_name,
                    size_t *out_name_bytes)
 {
-    struct mt_cursor c = { line, line + n_bytes };
-    struct mt_region r = { .base = 0 };
+    struct mt_cursor c = {line, line + n_bytes};
+    struct mt_region r = {.base = 0};
 
     if (!parse_range(&c, &r) || !parse_permissions(&c, &r) ||
-        !mt_cursor_number(&c, 16, &r.offset) || !mt_cursor_char(&c, ' ') ||
-        !parse_device(&c, &r) || !mt_cursor_number(&c, 10, &r.inode))
+        !mt_cursor_number(&c, 16, &r.offset) || !mt_cursor_char(&c, ' ') || !parse_device(&c, &r) ||
+        !mt_cursor_number(&c, 10, &r.inode))
         return false;
     if (c.at < c.end && *c.at != ' ')
         return false;

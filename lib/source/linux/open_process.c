@@ -42,8 +42,8 @@ struct mt_linux_source *mt_linux_new(void)
 {
     const size_t entries = MT_PAGEMAP_ENTRIES * sizeof(uint64_t);
     const size_t regions = MT_SCAN_REGIONS * sizeof(struct mt_scan_region);
-    char *block = mt_memory_alloc(entries + regions + MT_LINES_BUFFER_BYTES +
-                                  sizeof(struct mt_linux_source));
+    char *block =
+        mt_memory_alloc(entries + regions + MT_LINES_BUFFER_BYTES + sizeof(struct mt_linux_source));
     struct mt_linux_source *s;
 
     if (!block) {
@@ -52,7 +52,7 @@ struct mt_linux_source *mt_linux_new(void)
     }
     s = (struct mt_linux_source *)(void *)block;
     block += (sizeof(*s) + 63) / 64 * 64;
-    *s = (struct mt_linux_source){ .base = { &ops } };
+    *s = (struct mt_linux_source){.base = {&ops}};
     s->leader = s->task = s->maps = s->smaps = s->pagemap = -1;
     s->status = s->stat = s->task_status = -1;
     s->lowest_address = LOWEST_ADDRESS_DEFAULT;
@@ -87,7 +87,7 @@ static void read_lowest_address(struct mt_linux_source *s, const char *proc_root
         return;
     n = read(fd, text, sizeof(text));
     close(fd);
-    c = (struct mt_cursor){ text, text + (n > 0 ? n : 0) };
+    c = (struct mt_cursor){text, text + (n > 0 ? n : 0)};
     if (mt_cursor_number(&c, 10, &value))
         s->lowest_address = value;
 }

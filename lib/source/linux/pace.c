@@ -26,7 +26,7 @@ void mt_pace_begin(struct mt_pace *p)
 int64_t mt_pace_end(struct mt_pace *p)
 {
     int64_t ns = mt_os_monotonic_ns() - p->begun_ns;
-    struct timespec gap = { 0, 0 };
+    struct timespec gap = {0, 0};
 
     p->held_ns += ns;
     if (p->held_ns < GAP_FROM_NS)

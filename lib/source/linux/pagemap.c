@@ -19,9 +19,9 @@
 
 void mt_pagemap_init(struct mt_pagemap *p, int fd, uint64_t *entries, struct mt_pace *pace)
 {
-    *p = (struct mt_pagemap){ .fd = fd, .entries = entries, .pace = pace };
+    *p = (struct mt_pagemap){.fd = fd, .entries = entries, .pace = pace};
     p->page_bytes = mt_os_page_bytes();
-    p->slice = (struct mt_slice){ MT_PAGEMAP_ENTRIES, LEAST_ENTRIES, MT_PAGEMAP_ENTRIES };
+    p->slice = (struct mt_slice){MT_PAGEMAP_ENTRIES, LEAST_ENTRIES, MT_PAGEMAP_ENTRIES};
 }
 
 /* Without a branch: the words of neighbours are alike in long runs and then not at all. */

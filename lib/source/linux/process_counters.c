@@ -3,7 +3,8 @@
  * In: kept descriptors. Out: counters, each with its bit only when it was read.
  * Called as an operation of the source at every tick, so it reads little: one status, and stat
  * or getrusage. Must not count descriptors in the calling thread's table: that one is private.
- * Uses: /proc/PID/status (RssAnon since 4.5), stat; st_size of /proc/PID/fd since 6.2; getrusage. */
+ * Uses: /proc/PID/status (RssAnon since 4.5), stat; st_size of /proc/PID/fd since 6.2; getrusage.
+ */
 #define _GNU_SOURCE
 #include "source/linux/linux_source.h"
 
@@ -30,7 +31,7 @@ static int read_status(struct mt_linux_source *s, int fd, struct mt_counters *ou
  * leader said of itself stays. */
 static int complete_status(struct mt_linux_source *s, struct mt_counters *out)
 {
-    struct mt_counters task = { .known = 0 };
+    struct mt_counters task = {.known = 0};
     int error;
 
     if (mt_status_knows(out, MT_COUNTER_VM_SIZE) || s->task_status < 0)
@@ -82,7 +83,7 @@ static void read_descriptors(const struct mt_linux_source *s, struct mt_counters
 int mt_linux_counters(struct mt_source *source, struct mt_counters *out)
 {
     struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
-    struct mt_counters counters = { .known = 0 };
+    struct mt_counters counters = {.known = 0};
     int error = s->status < 0 ? TRACER_OK : read_status(s, s->status, &counters);
 
     if (!error)

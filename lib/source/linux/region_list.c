@@ -15,7 +15,9 @@ static const uint64_t space_ends[] = {
     UINT64_C(1) << 32, UINT64_C(1) << 39, UINT64_C(1) << 42,
     UINT64_C(1) << 47, UINT64_C(1) << 48, UINT64_C(1) << 52,
 #else
-    0xffffe000, UINT64_C(0x7ffffffff000), UINT64_C(0xfffffffffff000),
+    0xffffe000,
+    UINT64_C(0x7ffffffff000),
+    UINT64_C(0xfffffffffff000),
 #endif
 };
 

@@ -27,9 +27,9 @@ static bool accepts(const struct mt_scan *s, uint64_t categories)
 
 void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace)
 {
-    *s = (struct mt_scan){ .fd = fd, .regions = regions, .pace = pace };
-    s->bytes = (struct mt_slice){ 16 * MIB, MIB, 16384 * MIB };
-    s->pages = (struct mt_slice){ 8192, 1024, 65536 };
+    *s = (struct mt_scan){.fd = fd, .regions = regions, .pace = pace};
+    s->bytes = (struct mt_slice){16 * MIB, MIB, 16384 * MIB};
+    s->pages = (struct mt_slice){8192, 1024, 65536};
     if (fd < 0)
         return;
     s->works = accepts(s, MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE);

@@ -21,7 +21,10 @@ static const struct {
     unsigned bytes;
     unsigned kind; /* enum mt_page or one of the above */
 } keys[] = {
-#define KEY(name, kind) { name, sizeof(name) - 1, kind }
+#define KEY(name, kind)                                                                            \
+    {                                                                                              \
+        name, sizeof(name) - 1, kind                                                               \
+    }
     KEY("Size", IGNORED),
     KEY("KernelPageSize", KERNEL_PAGE_SIZE),
     KEY("MMUPageSize", IGNORED),
@@ -54,14 +57,14 @@ static const struct {
     char code[2];
     uint32_t flag;
 } vm_flags[] = {
-    { { 'a', 'c' }, MT_REGION_CHARGED },     { { 'n', 'r' }, MT_REGION_NORESERVE },
-    { { 'h', 't' }, MT_REGION_HUGETLB },     { { 'p', 'f' }, MT_REGION_DEVICE },
-    { { 'i', 'o' }, MT_REGION_DEVICE },      { { 'm', 'm' }, MT_REGION_MIXED },
-    { { 'g', 'd' }, MT_REGION_GROWSDOWN },   { { 'n', 'h' }, MT_REGION_STACK_HINT },
-    { { 'l', 'o' }, MT_REGION_LOCKED },      { { 'g', 'u' }, MT_REGION_GUARD_HINT },
-    { { 'd', 'd' }, MT_REGION_NODUMP },      { { 'u', 'm' }, MT_REGION_UFFD },
-    { { 'u', 'w' }, MT_REGION_UFFD },        { { 'u', 'i' }, MT_REGION_UFFD },
-    { { 'm', 'g' }, MT_REGION_MERGEABLE },   { { 's', 's' }, MT_REGION_SHADOW_STACK },
+    {{'a', 'c'}, MT_REGION_CHARGED},   {{'n', 'r'}, MT_REGION_NORESERVE},
+    {{'h', 't'}, MT_REGION_HUGETLB},   {{'p', 'f'}, MT_REGION_DEVICE},
+    {{'i', 'o'}, MT_REGION_DEVICE},    {{'m', 'm'}, MT_REGION_MIXED},
+    {{'g', 'd'}, MT_REGION_GROWSDOWN}, {{'n', 'h'}, MT_REGION_STACK_HINT},
+    {{'l', 'o'}, MT_REGION_LOCKED},    {{'g', 'u'}, MT_REGION_GUARD_HINT},
+    {{'d', 'd'}, MT_REGION_NODUMP},    {{'u', 'm'}, MT_REGION_UFFD},
+    {{'u', 'w'}, MT_REGION_UFFD},      {{'u', 'i'}, MT_REGION_UFFD},
+    {{'m', 'g'}, MT_REGION_MERGEABLE}, {{'s', 's'}, MT_REGION_SHADOW_STACK},
 };
 
 /* `lo` makes resident pages stay; the kernel's own Locked is a share of them. */
@@ -155,8 +158,8 @@ bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
     if (!s->region || keys[key].kind == IGNORED)
         return true;
     if (keys[key].kind == VM_FLAGS)
-        read_flags(s->region, (struct mt_cursor){ colon + 1, line + n_bytes });
+        read_flags(s->region, (struct mt_cursor){colon + 1, line + n_bytes});
     else
-        read_value(s, keys[key].kind, (struct mt_cursor){ colon + 1, line + n_bytes });
+        read_value(s, keys[key].kind, (struct mt_cursor){colon + 1, line + n_bytes});
     return true;
 }

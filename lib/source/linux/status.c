@@ -16,16 +16,16 @@ static const struct {
     enum mt_counter counter;
     unsigned factor;
 } keys[] = {
-    { "VmSize", MT_COUNTER_VM_SIZE, 1024 },
-    { "RssAnon", MT_COUNTER_RSS_ANON, 1024 },
-    { "RssFile", MT_COUNTER_RSS_FILE, 1024 },
-    { "RssShmem", MT_COUNTER_RSS_SHMEM, 1024 },
-    { "VmSwap", MT_COUNTER_SWAP, 1024 },
-    { "VmPTE", MT_COUNTER_PAGE_TABLE, 1024 },
-    { "VmPMD", MT_COUNTER_PAGE_TABLE, 1024 },
-    { "Threads", MT_COUNTER_THREADS, 1 },
-    { "voluntary_ctxt_switches", MT_COUNTER_VOLUNTARY_SWITCHES, 1 },
-    { "nonvoluntary_ctxt_switches", MT_COUNTER_FORCED_SWITCHES, 1 },
+    {"VmSize", MT_COUNTER_VM_SIZE, 1024},
+    {"RssAnon", MT_COUNTER_RSS_ANON, 1024},
+    {"RssFile", MT_COUNTER_RSS_FILE, 1024},
+    {"RssShmem", MT_COUNTER_RSS_SHMEM, 1024},
+    {"VmSwap", MT_COUNTER_SWAP, 1024},
+    {"VmPTE", MT_COUNTER_PAGE_TABLE, 1024},
+    {"VmPMD", MT_COUNTER_PAGE_TABLE, 1024},
+    {"Threads", MT_COUNTER_THREADS, 1},
+    {"voluntary_ctxt_switches", MT_COUNTER_VOLUNTARY_SWITCHES, 1},
+    {"nonvoluntary_ctxt_switches", MT_COUNTER_FORCED_SWITCHES, 1},
 };
 
 bool mt_status_knows(const struct mt_counters *counters, enum mt_counter counter)
@@ -58,7 +58,7 @@ void mt_status_line(const char *line, size_t n_bytes, struct mt_counters *out)
 
     if (!colon || (k = key_find(line, (size_t)(colon - line))) == MT_COUNT_OF(keys))
         return;
-    c = (struct mt_cursor){ colon + 1, line + n_bytes };
+    c = (struct mt_cursor){colon + 1, line + n_bytes};
     mt_cursor_blanks(&c);
     if (!mt_cursor_number(&c, 10, &value) || value > UINT64_MAX / keys[k].factor)
         return;
@@ -81,8 +81,8 @@ bool mt_status_stat(const char *line, size_t n_bytes, uint64_t ticks_per_second,
                     struct mt_counters *out)
 {
     enum { STATE = 3, MINFLT = 10, MAJFLT = 12, UTIME = 14, STIME = 15, FIELDS = 16 };
-    struct mt_cursor c = { after_name(line, n_bytes), line + n_bytes };
-    uint64_t field[FIELDS] = { 0 };
+    struct mt_cursor c = {after_name(line, n_bytes), line + n_bytes};
+    uint64_t field[FIELDS] = {0};
 
     if (!c.at || ticks_per_second == 0)
         return false;
