@@ -21,13 +21,13 @@ static char *load_table(tracer *t)
 {
     char *table;
 
-    tracer_sample(t); /* so that "before" is exactly here, not up to one interval ago */
+    tracer_sample(t); /* a mark refers to the sample before it: let that be exactly here */
     tracer_mark(t, "load");
     table = malloc(TABLE_BYTES);
     if (table)
         memset(table, 1, TABLE_BYTES);
-    tracer_mark(t, "loaded");
     tracer_sample(t);
+    tracer_mark(t, "loaded");
     return table;
 }
 

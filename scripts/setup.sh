@@ -30,7 +30,7 @@ install_packages()
         command -v sudo >/dev/null 2>&1 || return 1
         as_root=sudo
     fi
-    # shellcheck disable=SC2086 — a list of words
+    # shellcheck disable=SC2086
     $as_root apt-get -qq update </dev/null >/dev/null &&
         $as_root env DEBIAN_FRONTEND=noninteractive \
             apt-get -qq -y --no-install-recommends install "$@" </dev/null >/dev/null
