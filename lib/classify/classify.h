@@ -16,9 +16,8 @@ struct mt_rule_answer {
     uint32_t claim_flags; /* MT_CLAIM_RESERVED, MT_CLAIM_GUARD */
 };
 
-/* By name, flags and protection alone. */
-struct mt_rule_answer mt_rules_apply(const struct mt_region *region,
-                                     const struct mt_strings *strings);
+/* By name, flags, protection and the neighbours of region `i`. */
+struct mt_rule_answer mt_rules_apply(const struct mt_snapshot *snapshot, uint32_t i);
 
 /* ---- overlay.c ---- */
 
@@ -31,14 +30,14 @@ struct mt_interval_list {
 int mt_interval_list_init(struct mt_interval_list *out, uint32_t capacity);
 void mt_interval_list_release(struct mt_interval_list *l);
 
-/* Cuts regions by claims; the highest rank wins. `claims` is sorted in place. Every byte of every
- * region is in exactly one interval. Page counts of a region that stays whole are copied; pieces
- * of a cut region have known = 0. `scratch` has room for n_claims. */
-void mt_classify_overlay(const struct mt_snapshot *snapshot, struct mt_claim *claims,
+/* Cuts regions by claims; the highest rank wins. Every byte of every region but those outside the
+ * user's address space is in exactly one interval. Page counts of a region that stays whole are
+ * copied; pieces of a cut region have known = 0. `scratch` has room for 2 * n_claims. */
+void mt_classify_overlay(const struct mt_snapshot *snapshot, const struct mt_claim *claims,
                          uint32_t n_claims, uint32_t *scratch, struct mt_interval_list *out);
 
 /* Gives to the pieces of cut regions what only the whole region knows (PSS, LOCKED …), and lets
- * Σ pieces = region wherever both are known: the largest piece takes the rest. */
+ * Σ pieces = region wherever both are known: the piece with most resident bytes takes the rest. */
 void mt_classify_settle(const struct mt_snapshot *snapshot, struct mt_interval_list *list);
 
 /* ---- totals.c ---- */
@@ -58,6 +57,9 @@ struct mt_change_list {
     uint32_t capacity;
 };
 
+int mt_change_list_init(struct mt_change_list *out, uint32_t capacity);
+void mt_change_list_release(struct mt_change_list *l);
+
 /* Matches the intervals of two moments by base, then by end, within the same type, owner and
  * file. Unchanged ones inherit `row`; grown, shrunk, re-protected ones get `continued`. */
 void mt_classify_diff(const struct mt_interval_list *before, struct mt_interval_list *after,
@@ -71,5 +73,9 @@ uint32_t mt_classify_diff_threads(const struct mt_thread *before, uint32_t n_bef
 
 /* Takes over page counts of intervals that did not change at all from `before`. */
 void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after);
+
+/* Takes over from `before` the columns that only the deepest look knows (charged, pss, locked …),
+ * where `after` does not know them. */
+void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after);
 
 #endif
