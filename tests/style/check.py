@@ -3,7 +3,7 @@
 """House style, as far as a script can see it: check.py [--functions] ROOT
 
 Without an option: files, names, includes, banned calls, platform ifdefs, agreement of header,
-map, tables and changelog. With --functions: length and complexity by pmccabe (exit 77 = skipped,
+map, tables, manual and changelog. With --functions: length and complexity by pmccabe (exit 77 = skipped,
 there is no pmccabe). Prints one line a finding, `file:line: what`; exit 1 when there is any.
 """
 import collections
@@ -232,6 +232,20 @@ def check_tables(root):
                 set(re.findall(constant, header)))
 
 
+def check_manual(root):
+    """Every table, view and column of the schema has its word in memtracer(7)."""
+    path = "man/memtracer.7"
+    words = set(re.findall(r"\w+", read(root, path)))
+    names = set()
+    for name in ("tables", "views"):
+        if os.path.exists(os.path.join(root, "lib/record/schema/%s.sql" % name)):
+            sql = re.sub(r"--[^\n]*", "", read(root, "lib/record/schema/%s.sql" % name))
+            names |= set(re.findall(r"CREATE (?:TABLE|VIEW) (\w+)", sql))
+            names |= set(re.findall(r"^    (\w+) (?:INTEGER|TEXT|REAL)", sql, re.M))
+    for name in sorted(names - words):
+        report(path, 1, "does not say what %s is" % name)
+
+
 def check_functions(root, paths):
     if not shutil.which("pmccabe"):
         print("skipped: pmccabe is not installed")
@@ -284,6 +298,7 @@ def main():
         check_map(root, [p for p in paths if re.match(r"include/memtracer/.*\.h$", p)])
         check_version(root)
         check_tables(root)
+        check_manual(root)
     for finding in findings:
         print(finding)
     print("%d findings in %d files" % (len(findings), len(paths)))
