@@ -33,7 +33,8 @@ install_packages()
     # shellcheck disable=SC2086
     $as_root apt-get -qq update </dev/null >/dev/null &&
         $as_root env DEBIAN_FRONTEND=noninteractive \
-            apt-get -qq -y --no-install-recommends -o DPkg::Lock::Timeout=300 install "$@" </dev/null >/dev/null
+            apt-get -qq -y --no-install-recommends -o DPkg::Lock::Timeout=300 \
+            install "$@" </dev/null >/dev/null
 }
 
 setup()
