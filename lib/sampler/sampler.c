@@ -24,7 +24,8 @@ struct pace {
     int64_t interval_ns;
     int64_t due_ns;       /* of the next tick of the timer */
     int64_t last_tick_ns;
-    int64_t commit_ns;    /* of the next commit */
+    int64_t commit_ns;    /* of the next commit, where there is something to commit */
+    bool dirty;           /* something was sampled since the last commit */
     int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
 };
 
@@ -80,7 +81,7 @@ static int64_t next_deadline(const struct tracer *t, const struct pace *p)
 
     if (t->n_marks > 0 && mark_due_ns(p) < next)
         next = mark_due_ns(p);
-    return p->commit_ns < next ? p->commit_ns : next;
+    return p->dirty && p->commit_ns < next ? p->commit_ns : next;
 }
 
 static struct wake look_at_requests(struct tracer *t, const struct pace *p)
@@ -151,6 +152,7 @@ static int commit(struct tracer *t, struct pace *p)
         t->stats.state = t->paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
     mt_os_lock_release(t->lock);
     p->retry_ns = 0;
+    p->dirty = false;
     return TRACER_OK;
 }
 
@@ -166,6 +168,7 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
     int error = mt_requests_record(t);
 
     p->last_tick_ns = mt_os_monotonic_ns();
+    p->dirty = true;
     if (!error)
         error = mt_tick(t, request);
     if (is_file_error(error))
@@ -188,7 +191,7 @@ static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, i
 
 static int commit_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
 {
-    bool due = now_ns >= p->commit_ns;
+    bool due = p->dirty && now_ns >= p->commit_ns;
 
     if (due)
         p->commit_ns = now_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
