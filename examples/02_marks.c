@@ -5,8 +5,8 @@
  * Look at:    which type grew between two marks, and by how much:
  *
  *     ./02_marks marks.db
- *     sqlite3 -box marks.db "SELECT label, t_ns/1000000 AS ms FROM mark"
- *     memtracer diff marks.db --from 'load' --to 'loaded'
+ *     sqlite3 -box marks.db "SELECT type, grew FROM growth_between_marks
+ *         WHERE from_mark = 'load' AND to_mark = 'loaded' ORDER BY grew DESC"
  *
  * Next: 03_punctuated_leak.c, where nobody knows which action keeps memory. */
 #include <stdio.h>
