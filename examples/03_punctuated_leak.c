@@ -20,7 +20,7 @@
 
 #include <memtracer/memtracer.h>
 
-enum { N_COMMANDS = 3, KEPT_BYTES = 0x33c4000, N_BLOCKS = 800, N_ROUNDS = 6 };
+enum { N_COMMANDS = 3, KEPT_BYTES = 0x33c4000, N_BLOCKS = 800, N_ROUNDS = 12 };
 
 static void *kept[N_COMMANDS]; /* what the commands forget to give back */
 
