@@ -90,7 +90,7 @@ def check_lengths(path, lines):
     if len(lines) > MAX_FILE_LINES:
         report(path, len(lines), "%d lines, at most %d" % (len(lines), MAX_FILE_LINES))
     for number, line in enumerate(lines, 1):
-        if len(line) > MAX_COLUMNS and "──▶" not in line:  # the pipeline is one line
+        if len(line) > MAX_COLUMNS and "──" not in line:  # the drawn pipeline
             report(path, number, "%d columns, at most %d" % (len(line), MAX_COLUMNS))
         if "\t" in line or line != line.rstrip():
             report(path, number, "a tab, or blanks at the end")
