@@ -5,7 +5,7 @@
 #ifndef MT_RECORD_RECORDER_H
 #define MT_RECORD_RECORDER_H
 
-#include "ba../os.h"
+#include "base/os/os.h"
 #include "base/sample.h"
 #include "base/strings.h"
 

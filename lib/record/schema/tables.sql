@@ -159,6 +159,7 @@ CREATE TABLE mark (
     tid INTEGER NOT NULL,             -- the thread that called
     label TEXT NOT NULL
 ) STRICT;
+CREATE INDEX mark_by_time ON mark(run, t_ns);
 
 -- Names and units of the counters.
 CREATE TABLE counter_kind (
