@@ -207,40 +207,54 @@ SELECT run, type_id, type, block, sample, sample + per_block AS end_sample, held
 FROM b;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
--- the run taken as one (a large allocation is seen while it is being filled). `typical` is the
--- size of the rise of rank min_steps; what is far below it is noise, not part of a chain.
+-- the run taken as one, for a large allocation is seen while it is being filled (but explicit
+-- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
+-- min_steps; what is far below it is noise. near: blocks of the series whose held is close to
+-- the floor; width: blocks this rise took.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
 WITH
-f AS (SELECT *, lag(floor) OVER w AS before, count(*) OVER (PARTITION BY run, type_id) AS blocks
-      FROM retained_floor
-      WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
-r AS (SELECT *, floor - before AS rise,
-             row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank
-      FROM f WHERE floor > before),
-big AS (SELECT r.*,
-               iif(r.block - lag(r.block) OVER (PARTITION BY r.run, r.type_id ORDER BY r.block)
-                   <= max(1, r.blocks / 64), 0, 1) AS head
-        FROM r
-        LEFT JOIN r t ON t.run = r.run AND t.type_id = r.type_id
-             AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps')
-        WHERE r.rise >= max(ifnull(t.rise, 0) / 16,
-                            (SELECT value FROM setting WHERE name = 'min_step_bytes') / 16)),
+f AS MATERIALIZED (
+    SELECT *, lag(floor) OVER w AS before, count(*) OVER (PARTITION BY run, type_id) AS blocks
+    FROM retained_floor
+    WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
+r AS MATERIALIZED (
+    SELECT *, floor - before AS rise,
+           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank
+    FROM f WHERE floor > before),
+typical AS MATERIALIZED (
+    SELECT run, type_id, rise AS typical,
+           (SELECT count(*) FROM f WHERE f.run = r.run AND f.type_id = r.type_id
+            AND f.held - f.floor <= r.rise / 4) AS near
+    FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
+big AS (
+    SELECT r.*, t.near,
+           iif(r.block - lag(r.block) OVER w <= max(1, r.blocks / 64)
+                   AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
+                            AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
+                                        WHERE m.run = r.run AND m.t_ns <= s.t_ns
+                                          AND m.t_ns > q.t_ns)), 0, 1) AS head
+    FROM r
+    JOIN typical t ON t.run = r.run AND t.type_id = r.type_id
+    JOIN sample s ON s.id = r.sample
+    WHERE r.rise >= max(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
+    WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
 c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big)
 SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
-       min(before) AS before, max(floor) AS after, max(floor) - min(before) AS bytes
+       min(before) AS before, max(floor) AS after, max(floor) - min(before) AS bytes,
+       max(block) - min(block) + 1 AS width, near, blocks
 FROM c
 GROUP BY run, type_id, chain;
 
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
--- back by more than a quarter of the rise) with the newest mark at or before it. Start-up (a
--- rise in the first 1/32 of the run or its first 3 samples, before any mark) and rises that no
--- later tick has confirmed are left out.
+-- back by more than a quarter of the rise) with the newest mark at or before it. Left out are
+-- start-up (a rise in the first 1/32 of the run or its first 3 samples, before any mark) and
+-- what is not confirmed yet (in the last 1/16 of the run). is_step: it has min_step_permille of
+-- the rise of rank min_steps.
 --   SELECT * FROM floor_step WHERE type = 'heap';
 CREATE VIEW floor_step AS
 WITH
 e AS (SELECT r.*, s.first_sample, s.has_ws,
-             (SELECT t_ns FROM sample WHERE id = s.last_sample) AS last_ns,
              (SELECT until_ns FROM sample WHERE id = s.last_sample) AS until_ns
       FROM floor_rise r JOIN series s ON s.run = r.run AND s.type_id = r.type_id
       WHERE r.bytes >= (SELECT value FROM setting WHERE name = 'min_step_bytes')),
@@ -253,54 +267,61 @@ x AS (SELECT e.*,
                          < e.after - e.bytes / 4
                    ORDER BY k.sample DESC LIMIT 1)) AS at
       FROM e),
-m AS (SELECT x.*, p.t_ns, p.wall_ns,
+m AS (SELECT x.*, p.t_ns, p.wall_ns, p.flags,
              (SELECT k.id FROM mark k WHERE k.run = x.run AND k.t_ns <= p.t_ns
               ORDER BY k.t_ns DESC, k.id DESC LIMIT 1) AS mark
       FROM x JOIN sample p ON p.id = x.at),
-k AS (SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
-      FROM m
-      WHERE until_ns > t_ns
-        AND (mark IS NOT NULL
-             OR (t_ns > until_ns / 32 AND at > first_sample + 3)))
+k AS MATERIALIZED (
+    SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
+    FROM m
+    WHERE until_ns > t_ns AND (t_ns < until_ns / 16 * 15 OR flags & 512)
+      AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND at > first_sample + 3)))
 SELECT k.run, k.type_id, k.type, k.at AS sample, k.t_ns, k.wall_ns, k.bytes, k.before, k.after,
-       k.mark, k.until_ns,
+       k.mark, k.until_ns, k.width, k.near, k.blocks, k.flags,
        k.bytes >= (SELECT value FROM setting WHERE name = 'min_step_permille') * t.bytes / 1000
            AS is_step
 FROM k
-LEFT JOIN k t ON t.run = k.run AND t.type_id = k.type_id
-     AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps');
+JOIN k t ON t.run = k.run AND t.type_id = k.type_id
+        AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps');
 
 -- punctuated_growth: memory that grows in few, discrete, kept steps with little between them.
 -- A step is a rise of the retained floor of at least min_step_bytes and min_step_permille of the
--- step of rank min_steps. A series is reported when it has min_steps steps or more, they make
--- min_share_permille of what was retained, and it still goes on: no plateau over the last
--- plateau_permille of the run that is also four times the longest wait between two steps -
--- unless the steps follow marks, for then they stop with what causes them. Settings are rows of
--- table setting. mark is the newest mark at or before the step.
+-- step of rank min_steps. A type of a run is reported when
+-- - it has min_steps steps or more, and they make min_share_permille of what was retained;
+-- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
+--   least 3 times a step (a slope under noise comes in as many rises as its floor is seen);
+-- - it goes on: no plateau over the last plateau_permille of the run that is also four times the
+--   longest wait between two steps - unless each step has a mark of its own, for then the steps
+--   end with what causes them.
+-- min_… and plateau_… are rows of table setting. mark is the newest mark at or before the step.
 --   SELECT * FROM punctuated_growth;
 CREATE VIEW punctuated_growth AS
 WITH
 g AS MATERIALIZED (SELECT * FROM floor_step),
-gap AS (SELECT *, t_ns - lag(t_ns) OVER w AS wait, row_number() OVER w AS step,
-               ifnull(mark <> lag(mark) OVER w, mark IS NOT NULL) AS by_mark
-        FROM g WHERE is_step
-        WINDOW w AS (PARTITION BY run, type_id ORDER BY sample)),
-verdict AS (
-    SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
-           iif(until_ns - max(t_ns) > 4 * max(wait) AND (until_ns - max(t_ns)) * 1000
-                   > until_ns * (SELECT value FROM setting WHERE name = 'plateau_permille'),
-               sum(by_mark) * 3 >= count(*) * 2, 1) AS goes_on
-    FROM gap GROUP BY run, type_id)
+gap AS MATERIALIZED (
+    SELECT *, t_ns - lag(t_ns) OVER w AS wait, row_number() OVER w AS step,
+           ifnull(mark <> lag(mark) OVER w, mark IS NOT NULL) AS by_mark
+    FROM g WHERE is_step
+    WINDOW w AS (PARTITION BY run, type_id ORDER BY sample)),
+v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
+             max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
+             max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
+             (sum(width) * 4 <= max(blocks) AND max(near) >= count(*) * 3)
+                 OR min(flags & 512 AND by_mark) AS abrupt
+      FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
        strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
        gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
        gap.sample, gap.after AS held_after
-FROM verdict v
+FROM v
 JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
 WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
-  AND v.goes_on
-  AND v.bytes * 1000 >= (SELECT value FROM setting WHERE name = 'min_share_permille')
+  AND v.abrupt
+  AND (v.by_marks OR v.plateau_ns <= 4 * v.wait_ns
+       OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
+              * (SELECT value FROM setting WHERE name = 'plateau_permille'))
+  AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
                         * (SELECT sum(g.bytes) FROM g
                            WHERE g.run = v.run AND g.type_id = v.type_id)
 ORDER BY gap.run, gap.type_id, gap.step;
