@@ -81,8 +81,10 @@ typedef struct tracer tracer; /* opaque */
 #define TRACER_LOG_WARNING 1
 #define TRACER_LOG_ERROR 2
 
-/* Called by the sampler thread, never under a lock, at most once per cause. It must not call
- * tracer functions. `message` is one line without a newline, valid during the call. */
+/* Called by the sampler thread, never under a lock, at most once per cause. `message` is one line
+ * without a newline, valid during the call. It must not call tracer functions. That thread has a
+ * descriptor table of its own (Linux): none of the host's descriptors is open in it, standard
+ * error included; keep the message and write it elsewhere, or poll tracer_last_problem(). */
 typedef void (*tracer_log_fn)(void *user, int level, const char *message);
 
 #define TRACER_F_NO_REGIONS 1u    /* do not record the region list (and so no memory events) */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* api: checks options and the path. In: the caller's, of this or another version of the header.
+ * Out: complete options in the tracer, or a sentence that names the field.
+ * Called by tracer_start() in the host's thread. Must not allocate. */
+#include "api/api_options.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define INTERVAL_MS_MOST 3600000u
+#define INTERVAL_MS_DEFAULT 1000u
+#define COMMIT_MS_DEFAULT 1000u
+#define FILE_BYTES_LEAST (UINT64_C(1) << 20)
+#define SIZE_LEAST 8u /* size and flags */
+#define SIZE_MOST 4096u
+
+void tracer_options_init(tracer_options *options, uint32_t size)
+{
+    if (!options || size < sizeof(options->size))
+        return;
+    memset(options, 0, size);
+    options->size = size;
+}
+
+/* An older program's struct is shorter, a newer one's longer; what this build does not know must
+ * be zero, so that nobody believes in an option that is not there. */
+static int copy_known_part(tracer_options *out, const tracer_options *given)
+{
+    const unsigned char *bytes = (const unsigned char *)given;
+
+    if (given->size < SIZE_LEAST || given->size > SIZE_MOST)
+        return mt_error_set(TRACER_EINVAL, "options.size is %" PRIu32 "; set it to "
+                            "sizeof(tracer_options), or begin with TRACER_OPTIONS_INIT",
+                            given->size);
+    for (uint32_t i = sizeof(*out); i < given->size; i++)
+        if (bytes[i])
+            return mt_error_set(TRACER_EVERSION, "options carry a field at byte %" PRIu32
+                                " that memtracer " TRACER_VERSION_STRING " does not know", i);
+    memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
+    out->size = sizeof(*out);
+    return TRACER_OK;
+}
+
+static int check_fields(const tracer_options *o)
+{
+    if (o->flags & ~TRACER_F_ALL)
+        return mt_error_set(TRACER_EINVAL, "options.flags has unknown bits: 0x%" PRIx32,
+                            o->flags & ~TRACER_F_ALL);
+    if (o->interval_ms > INTERVAL_MS_MOST)
+        return mt_error_set(TRACER_EINVAL, "options.interval_ms is %" PRIu32
+                            "; 1 to 3600000 (an hour), 0 = 1000", o->interval_ms);
+    if (o->commit_ms > INTERVAL_MS_MOST)
+        return mt_error_set(TRACER_EINVAL, "options.commit_ms is %" PRIu32
+                            "; up to 3600000 (an hour), 0 = 1000", o->commit_ms);
+    if (o->max_file_bytes && o->max_file_bytes < FILE_BYTES_LEAST)
+        return mt_error_set(TRACER_EINVAL, "options.max_file_bytes is %" PRIu64
+                            "; at least 1048576, 0 = no cap", o->max_file_bytes);
+    if (o->reserved)
+        return mt_error_set(TRACER_EVERSION, "options.reserved is %" PRIu32 "; it must be 0",
+                            o->reserved);
+    return TRACER_OK;
+}
+
+static void fill_in_defaults(tracer_options *o)
+{
+    if (!o->interval_ms)
+        o->interval_ms = INTERVAL_MS_DEFAULT;
+    if (!o->commit_ms)
+        o->commit_ms = COMMIT_MS_DEFAULT;
+    if (!o->budget_ns)
+        o->budget_ns = (uint64_t)o->interval_ms * 10000; /* 1 % of the interval */
+    if (o->pid == mt_os_process_id())
+        o->pid = 0;
+}
+
+int mt_options_take(struct tracer *t, const tracer_options *given)
+{
+    tracer_options_init(&t->options, sizeof(t->options));
+    if (given) {
+        int error = copy_known_part(&t->options, given);
+
+        if (!error)
+            error = check_fields(&t->options);
+        if (error)
+            return error;
+    }
+    fill_in_defaults(&t->options);
+    if (t->options.label) {
+        snprintf(t->label_text, sizeof(t->label_text), "%s", t->options.label);
+        t->options.label = t->label_text;
+    }
+    return TRACER_OK;
+}
+
+/* `out` has room for MT_PATH_BYTES. */
+static int replace_pattern(const char *path, char *out)
+{
+    size_t used = 0;
+
+    for (const char *p = path; *p; p++) {
+        int n;
+
+        if (p[0] == '%' && p[1] == 'p')
+            n = snprintf(out + used, MT_PATH_BYTES - used, "%" PRIu32, mt_os_process_id());
+        else if (p[0] == '%' && p[1] != '%')
+            return mt_error_set(TRACER_EINVAL, "path \"%.200s\" has %%%.1s; only %%p (process id) "
+                                "and %%%% (a percent sign) are known", path, p + 1);
+        else
+            n = snprintf(out + used, MT_PATH_BYTES - used, "%c", *p);
+        p += *p == '%';
+        used += (size_t)n;
+        if (used >= MT_PATH_BYTES)
+            return mt_error_set(TRACER_EINVAL, "path is longer than %d bytes", MT_PATH_BYTES - 1);
+    }
+    return TRACER_OK;
+}
+
+int mt_options_take_path(struct tracer *t, const char *path)
+{
+    char replaced[MT_PATH_BYTES];
+    int error;
+
+    if (!path)
+        return mt_error_set(TRACER_EINVAL, "path is NULL; name a file, for example \"app.db\"");
+    if (!path[0])
+        return mt_error_set(TRACER_EINVAL, "path is empty; name a file, for example \"app.db\"");
+    error = replace_pattern(path, replaced);
+    if (error)
+        return error;
+    if (!mt_os_path_absolute(replaced, t->path, sizeof(t->path)))
+        return mt_error_set(TRACER_EINVAL, "path \"%.200s\" and the current directory are longer "
+                            "than %d bytes together", replaced, MT_PATH_BYTES - 1);
+    return TRACER_OK;
+}

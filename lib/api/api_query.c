@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/* api: what the tracer knows, copied out of the shared part. Called by the host, any thread. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/registry.h"
+#include "base/error.h"
+
+static void copy_type(tracer_type_bytes *out, uint32_t type, const struct mt_type_level *level)
+{
+    memset(out, 0, sizeof(*out));
+    out->type = type;
+    out->known = level->known;
+#define MT_COLUMN(name, number, column, field, unit, description)                                  \
+    if (level->known >> number & 1u)                                                               \
+        out->field = (uint64_t)level->value[number];
+#include "base/state_column.def"
+#undef MT_COLUMN
+}
+
+int tracer_get_totals(tracer *t, tracer_totals *totals)
+{
+    int error = mt_registry_check(t);
+
+    if (error)
+        return error;
+    if (!totals || totals->size < sizeof(*totals) || (totals->capacity && !totals->types))
+        return mt_error_set(TRACER_EINVAL, "totals: set size to sizeof(tracer_totals), capacity "
+                                           "and types to an array of your own");
+    mt_os_lock_acquire(t->lock);
+    if (!t->levels.present)
+        error = mt_error_set(TRACER_ESTATE, "there is no sample yet; tracer_sample() takes one");
+    totals->n_types = 0;
+    for (uint32_t type = 1; !error && type < MT_TYPE_CAPACITY; type++)
+        if ((t->levels.present >> type & 1u) && totals->n_types < totals->capacity)
+            copy_type(&totals->types[totals->n_types++], type, &t->levels.type[type]);
+    totals->flags = t->levels_flags;
+    totals->t_ns = t->levels_t_ns;
+    totals->wall_ns = t->levels_wall_ns;
+    mt_os_lock_release(t->lock);
+    return error;
+}
+
+/* An older program's struct is shorter and gets what it has room for; a newer one's rest is 0. */
+int tracer_get_stats(tracer *t, tracer_stats *stats)
+{
+    int error = mt_registry_check(t);
+    uint32_t size;
+
+    if (error)
+        return error;
+    if (!stats || stats->size < sizeof(stats->size))
+        return mt_error_set(TRACER_EINVAL, "stats: set size to sizeof(tracer_stats)");
+    size = stats->size;
+    memset(stats, 0, size);
+    mt_os_lock_acquire(t->lock);
+    memcpy(stats, &t->stats, size < sizeof(t->stats) ? size : sizeof(t->stats));
+    mt_os_lock_release(t->lock);
+    stats->size = size;
+    return TRACER_OK;
+}
+
+int tracer_last_problem(tracer *t, char *text, size_t text_bytes)
+{
+    int error = mt_registry_check(t);
+
+    if (error)
+        return error;
+    if (!text || text_bytes == 0)
+        return mt_error_set(TRACER_EINVAL, "text: give a buffer of at least one byte");
+    mt_os_lock_acquire(t->lock);
+    snprintf(text, text_bytes, "%s", t->problem);
+    mt_os_lock_release(t->lock);
+    return TRACER_OK;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler: the thread. In: the clock and the host's requests. Out: ticks at absolute deadlines.
+ * Started and stopped by api/. Must not call the host's code but the log callback, must hold the
+ * lock for a few instructions only, must never wait without the stop request being heard. */
+#include "sampler/sampler.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "sampler/stages.h"
+
+#define NS_PER_MS INT64_C(1000000)
+
+/* A mark is followed by a sample soon, but a host that marks in a loop must not make the sampler
+ * run in one: two samples are at least this part of the interval, and 1 ms, apart. */
+#define MARK_SHARE 10
+
+/* After a failed write the file is tried again at this pace. */
+#define RETRY_NS (INT64_C(1000) * NS_PER_MS)
+
+struct pace {
+    int64_t interval_ns;
+    int64_t due_ns;       /* of the next tick of the timer */
+    int64_t last_tick_ns;
+    int64_t commit_ns;    /* of the next commit, where there is something to commit */
+    bool dirty;           /* something was sampled since the last commit */
+    int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
+};
+
+/* What the loop takes out of the shared part in one look. */
+struct wake {
+    bool stop, paused, marked;
+    uint64_t samples_asked, flushes_asked;
+    bool sample, flush;
+    bool claims_changed;
+};
+
+void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, const char *text)
+{
+    bool first = !(t->problems_logged >> which & 1u);
+    tracer_log_fn log = t->options.log;
+
+    mt_os_lock_acquire(t->lock);
+    snprintf(t->problem, sizeof(t->problem), "%s", text);
+    mt_os_lock_release(t->lock);
+    t->problems_logged |= 1u << which;
+    if (first && log)
+        log(t->options.log_user, level, text);
+}
+
+static void set_state(struct tracer *t, uint32_t state)
+{
+    mt_os_lock_acquire(t->lock);
+    t->stats.state = state;
+    mt_os_lock_release(t->lock);
+}
+
+static void defer_error(struct tracer *t, int error)
+{
+    mt_os_lock_acquire(t->lock);
+    if (!t->error) {
+        t->error = error;
+        snprintf(t->error_detail, sizeof(t->error_detail), "%s", mt_error_detail());
+    }
+    mt_os_lock_release(t->lock);
+}
+
+static int64_t mark_due_ns(const struct pace *p)
+{
+    int64_t apart = p->interval_ns / MARK_SHARE;
+
+    return p->last_tick_ns + (apart > NS_PER_MS ? apart : NS_PER_MS);
+}
+
+/* When the loop has something to do if nobody asks; under the lock. */
+static int64_t next_deadline(const struct tracer *t, const struct pace *p)
+{
+    int64_t next = t->paused ? INT64_MAX : p->due_ns;
+
+    if (t->n_marks > 0 && mark_due_ns(p) < next)
+        next = mark_due_ns(p);
+    return p->dirty && p->commit_ns < next ? p->commit_ns : next;
+}
+
+static struct wake look_at_requests(struct tracer *t, const struct pace *p)
+{
+    struct wake w = { .stop = t->stop_asked,
+                      .paused = t->paused,
+                      .samples_asked = t->samples_asked,
+                      .flushes_asked = t->flushes_asked,
+                      .claims_changed = t->claims_changed };
+
+    w.sample = t->samples_asked > t->samples_done;
+    w.flush = t->flushes_asked > t->flushes_done;
+    w.marked = t->n_marks > 0 && mt_os_monotonic_ns() >= mark_due_ns(p);
+    t->claims_changed = false;
+    return w;
+}
+
+static struct wake wait_for_work(struct tracer *t, const struct pace *p)
+{
+    struct wake w;
+
+    mt_os_lock_acquire(t->lock);
+    while (!t->stop_asked && t->samples_asked == t->samples_done &&
+           t->flushes_asked == t->flushes_done &&
+           mt_os_monotonic_ns() < next_deadline(t, p))
+        mt_os_lock_wait(t->lock, next_deadline(t, p));
+    w = look_at_requests(t, p);
+    mt_os_lock_release(t->lock);
+    return w;
+}
+
+/* Ticks whose moment has passed are counted, not made up for: after a suspend of an hour there is
+ * one sample, not 3600. */
+static uint32_t advance(struct pace *p, int64_t now_ns)
+{
+    int64_t late = now_ns - p->due_ns;
+    int64_t missed = late > 0 ? late / p->interval_ns : 0;
+
+    p->due_ns += (missed + 1) * p->interval_ns;
+    return missed > UINT32_MAX ? UINT32_MAX : (uint32_t)missed;
+}
+
+/* The file cannot be written: values go on in memory, the file is tried again later. */
+static void suspend_writing(struct tracer *t, struct pace *p, int error)
+{
+    char text[MT_PROBLEM_BYTES];
+
+    defer_error(t, error);
+    mt_recorder_rollback(t->work->recorder);
+    snprintf(text, sizeof(text), "recording is suspended and tried again every second: %.400s",
+             mt_error_detail());
+    mt_sampler_problem(t, MT_PROBLEM_RECORD, TRACER_LOG_ERROR, text);
+    set_state(t, TRACER_STATE_SUSPENDED);
+    p->retry_ns = mt_os_monotonic_ns() + RETRY_NS;
+}
+
+static int commit(struct tracer *t, struct pace *p)
+{
+    int error = mt_recorder_commit(t->work->recorder);
+
+    if (error) {
+        suspend_writing(t, p, error);
+        return error;
+    }
+    mt_os_lock_acquire(t->lock);
+    t->stats.file_bytes = mt_recorder_file_bytes(t->work->recorder);
+    if (t->stats.state == TRACER_STATE_SUSPENDED)
+        t->stats.state = t->paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
+    mt_os_lock_release(t->lock);
+    p->retry_ns = 0;
+    p->dirty = false;
+    return TRACER_OK;
+}
+
+/* The recorder speaks of the file with these codes; others are the source's. */
+static bool is_file_error(int error)
+{
+    return error == TRACER_EDB || error == TRACER_ELIMIT;
+}
+
+/* One tick with what waits before it. */
+static int record(struct tracer *t, struct pace *p, const struct mt_tick_request *request)
+{
+    int error = mt_requests_record(t);
+
+    p->last_tick_ns = mt_os_monotonic_ns();
+    p->dirty = true;
+    if (!error)
+        error = mt_tick(t, request);
+    if (is_file_error(error))
+        suspend_writing(t, p, error);
+    return error;
+}
+
+static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
+{
+    struct mt_tick_request request = { .explicit_sample = w->sample,
+                                       .claims_changed = w->claims_changed };
+    bool due = !w->paused && now_ns >= p->due_ns;
+
+    if (due)
+        request.n_missed = advance(p, now_ns);
+    if (w->sample || ((due || w->marked) && now_ns >= p->retry_ns))
+        return record(t, p, &request);
+    return TRACER_OK;
+}
+
+static int commit_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
+{
+    bool due = p->dirty && now_ns >= p->commit_ns;
+
+    if (due)
+        p->commit_ns = now_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
+    if (w->sample || w->flush || (due && now_ns >= p->retry_ns))
+        return commit(t, p);
+    return TRACER_OK;
+}
+
+static void answer(struct tracer *t, const struct wake *w, int error)
+{
+    mt_os_lock_acquire(t->lock);
+    t->samples_done = w->samples_asked;
+    t->flushes_done = w->flushes_asked;
+    t->flush_result = error;
+    if (error)
+        snprintf(t->error_detail, sizeof(t->error_detail), "%s", mt_error_detail());
+    mt_os_lock_signal_all(t->lock);
+    mt_os_lock_release(t->lock);
+}
+
+/* True when the loop goes on. */
+static bool work_once(struct tracer *t, struct pace *p)
+{
+    struct wake w = wait_for_work(t, p);
+    int64_t now_ns = mt_os_monotonic_ns();
+    int error, commit_error = TRACER_OK;
+
+    if (w.stop)
+        return false;
+    error = tick_if_due(t, p, &w, now_ns);
+    if (error == TRACER_ESTATE)
+        return false;
+    if (!is_file_error(error))
+        commit_error = commit_if_due(t, p, &w, now_ns);
+    if (w.sample || w.flush)
+        answer(t, &w, error ? error : commit_error);
+    return true;
+}
+
+static void run_loop(struct tracer *t)
+{
+    struct pace p = { .interval_ns = (int64_t)t->options.interval_ms * NS_PER_MS };
+    const struct mt_tick_request full = { .explicit_sample = true };
+    int error = record(t, &p, &full);
+
+    if (!error)
+        commit(t, &p);
+    p.due_ns = t->start_monotonic_ns + p.interval_ns;
+    p.commit_ns = p.last_tick_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
+    while (error != TRACER_ESTATE && work_once(t, &p))
+        ;
+    mt_os_lock_acquire(t->lock);
+    error = t->stop_asked ? TRACER_OK : TRACER_ESTATE;
+    mt_os_lock_release(t->lock);
+    if (!error)
+        record(t, &p, &full);
+}
+
+static void enter_phase(struct tracer *t, enum mt_phase phase, int error)
+{
+    mt_os_lock_acquire(t->lock);
+    t->phase = phase;
+    if (error && !t->error) {
+        t->error = error;
+        snprintf(t->error_detail, sizeof(t->error_detail), "%s", mt_error_detail());
+    }
+    if (phase != MT_PHASE_RUNNING) {
+        t->samples_done = t->samples_asked;
+        t->flushes_done = t->flushes_asked;
+        t->flush_result = TRACER_ESTATE;
+        t->stats.state = TRACER_STATE_ENDED;
+    } else {
+        t->stats.state = TRACER_STATE_RECORDING;
+    }
+    mt_os_lock_signal_all(t->lock);
+    mt_os_lock_release(t->lock);
+}
+
+void mt_sampler_run(void *user)
+{
+    struct tracer *t = user;
+    bool own = mt_os_thread_own_descriptors();
+    int error = mt_stages_open(t);
+    bool ended;
+
+    if (error) {
+        mt_stages_close(t, "ended", "");
+        enter_phase(t, MT_PHASE_FAILED, error);
+        return;
+    }
+    enter_phase(t, MT_PHASE_RUNNING, TRACER_OK);
+    if (!own)
+        mt_sampler_problem(t, MT_PROBLEM_SHARED_DESCRIPTORS, TRACER_LOG_WARNING,
+                           "this system gives the sampler no descriptor table of its own: a host "
+                           "that closes descriptors it does not know can damage the recording");
+    run_loop(t);
+    mt_os_lock_acquire(t->lock);
+    ended = !t->stop_asked;
+    mt_os_lock_release(t->lock);
+    error = mt_stages_close(t, ended ? "ended" : "stopped",
+                            ended ? "the watched process ended" : "");
+    enter_phase(t, MT_PHASE_FINISHED, error);
+}

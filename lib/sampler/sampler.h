@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler: the thread that samples, and what api/ and it share.
+ *
+ * Ownership: `struct tracer` is made and freed by api/; everything behind `work` belongs to the
+ * sampler thread alone. What both touch is below "shared" and held by `lock`. */
+#ifndef MT_SAMPLER_SAMPLER_H
+#define MT_SAMPLER_SAMPLER_H
+
+#include "base/os/os.h"
+#include "base/region.h"
+#include "memtracer/memtracer.h"
+
+#define MT_PATH_BYTES 4096
+#define MT_LABEL_BYTES 256
+#define MT_TYPE_NAME_BYTES 32
+#define MT_DESCRIPTION_BYTES 256
+#define MT_PROBLEM_BYTES 512
+#define MT_MARKS_CAPACITY 1024
+#define MT_USER_TYPES (MT_TYPE_CAPACITY - MT_TYPE_USER_FIRST)
+#define MT_USER_CLAIMS 4096
+
+struct mt_mark {
+    int64_t t_ns;
+    int64_t wall_ns;
+    uint32_t tid;
+    char label[MT_LABEL_BYTES];
+};
+
+struct mt_user_type {
+    char name[MT_TYPE_NAME_BYTES];
+    char description[MT_DESCRIPTION_BYTES];
+};
+
+struct mt_user_claim {
+    uint64_t base, end;
+    uint32_t type;
+    char label[MT_LABEL_BYTES];
+};
+
+enum mt_phase { MT_PHASE_STARTING, MT_PHASE_RUNNING, MT_PHASE_FAILED, MT_PHASE_FINISHED };
+
+struct mt_work; /* the stages' state, sampler thread only: stages.h */
+
+struct tracer {
+    /* set before the thread starts, constant afterwards */
+    uint32_t generation; /* of mt_os_fork_generation(): another one means a forked child */
+    tracer_options options; /* defaults filled in; label points to label_text */
+    char path[MT_PATH_BYTES];
+    char label_text[MT_LABEL_BYTES];
+    int64_t start_monotonic_ns;
+    int64_t start_wall_ns;
+    struct mt_os_lock *lock;
+    struct mt_os_thread *thread;
+
+    /* shared, under lock */
+    enum mt_phase phase;
+    int error; /* of start, later the first deferred one */
+    char error_detail[MT_PROBLEM_BYTES];
+    bool stop_asked, paused;
+    uint64_t samples_asked, samples_done;
+    uint64_t flushes_asked, flushes_done;
+    int flush_result;
+    struct mt_mark marks[MT_MARKS_CAPACITY]; /* waiting, oldest first */
+    uint32_t n_marks;
+    struct mt_user_type types[MT_USER_TYPES];
+    uint32_t n_types, n_types_recorded;
+    struct mt_user_claim claims[MT_USER_CLAIMS];
+    uint32_t n_claims;
+    bool claims_changed;
+    struct mt_levels levels; /* newest; present 0 = none yet */
+    uint32_t levels_flags;
+    int64_t levels_t_ns, levels_wall_ns;
+    tracer_stats stats;
+    char problem[MT_PROBLEM_BYTES];
+
+    /* sampler thread only */
+    struct mt_work *work;
+    uint32_t problems_logged; /* bits of enum mt_problem */
+};
+
+/* Causes that are told once each. */
+enum mt_problem {
+    MT_PROBLEM_SHARED_DESCRIPTORS,
+    MT_PROBLEM_NO_PAGES,
+    MT_PROBLEM_SAMPLE_FAILED,
+    MT_PROBLEM_TRUNCATED,
+    MT_PROBLEM_RECORD,
+    MT_PROBLEM_PROCESS_GONE
+};
+
+/* What one tick is asked to do. */
+struct mt_tick_request {
+    bool explicit_sample; /* full depth, a row of its own */
+    uint32_t n_missed;
+    bool claims_changed;
+};
+
+/* ---- sampler.c ---- */
+
+/* The thread's main function; `user` is a struct tracer. */
+void mt_sampler_run(void *user);
+
+/* Keeps a sentence as the newest problem and logs it the first time. Sampler thread only. */
+void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, const char *text);
+
+/* ---- stages.c: the state of the stages, made at start, freed at the end ---- */
+
+int mt_stages_open(struct tracer *t);
+int mt_stages_close(struct tracer *t, const char *state, const char *detail);
+
+/* ---- tick.c ---- */
+
+/* One pass: OS memory → regions → owners → types → differences → rows. */
+int mt_tick(struct tracer *t, const struct mt_tick_request *request);
+
+/* ---- requests.c: from the shared part to the stages ---- */
+
+/* Writes waiting marks and new types to the recorder. */
+int mt_requests_record(struct tracer *t);
+
+/* Appends the host's claims to the set. */
+void mt_requests_claim(struct tracer *t);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler: what the stages keep between two ticks. Sampler thread only. */
+#ifndef MT_SAMPLER_STAGES_H
+#define MT_SAMPLER_STAGES_H
+
+#include "claim/claim.h"
+#include "classify/classify.h"
+#include "record/recorder.h"
+#include "source/source.h"
+
+struct mt_work {
+    struct mt_strings *strings;
+    struct mt_source *source;
+    struct mt_claimer *claimer;
+    struct mt_recorder *recorder;
+
+    struct mt_snapshot snapshot;
+    uint32_t *sweep_scratch;
+    struct mt_change_list changes;
+    int64_t *ended_modules, *ended_threads;
+
+    /* [now] of this tick, [1 - now] of the last that looked deeper than counters */
+    unsigned now;
+    struct mt_claim_set claims[2];
+    struct mt_interval_list intervals[2];
+    struct mt_levels levels[2];
+    struct mt_counters counters[2];
+
+    bool has_sample;    /* at least one deep look is recorded */
+    bool cannot_count;  /* pages can be had from smaps only */
+    int64_t last_list_ns, last_full_ns, full_cost_ns;
+    int64_t last_allocator_ns, allocator_cost_ns;
+    int64_t last_cpu_ns; /* of the thread at the end of the last tick */
+    int64_t clock_offset_ns; /* wall − monotonic at the last tick */
+};
+
+#endif

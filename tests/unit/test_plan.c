@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: the depth of a tick follows from what moved, what was asked and what it may cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "sampler/plan.h"
+
+#define S INT64_C(1000000000)
+
+static struct mt_counters before, now;
+static struct mt_plan_input in;
+
+static int begin(void **state)
+{
+    (void)state;
+    before = (struct mt_counters){ .known = UINT64_MAX };
+    now = before;
+    in = (struct mt_plan_input){ .before = &before, .now = &now, .now_ns = 100 * S,
+                                 .last_list_ns = 99 * S, .last_full_ns = 90 * S,
+                                 .full_cost_ns = S / 1000, .budget_ns = S / 100 };
+    return 0;
+}
+
+static void nothing_moved(void **state)
+{
+    (void)state;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_COUNTERS);
+}
+
+static void one_fault_is_looked_at(void **state)
+{
+    (void)state;
+    now.value[MT_COUNTER_MINOR_FAULTS]++;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+}
+
+static void an_unknown_counter_cannot_say_that_nothing_moved(void **state)
+{
+    (void)state;
+    now.known &= ~(UINT64_C(1) << MT_COUNTER_RSS_ANON);
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+}
+
+static void the_list_is_read_now_and_then(void **state)
+{
+    (void)state;
+    in.last_list_ns = 90 * S;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+}
+
+static void a_claim_is_seen_at_once(void **state)
+{
+    (void)state;
+    in.claims_changed = true;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+}
+
+static void who_asks_gets_everything(void **state)
+{
+    (void)state;
+    in.asked = true;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    in.no_pages = true;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_LIST);
+}
+
+static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
+{
+    (void)state;
+    now.value[MT_COUNTER_VM_SIZE]++;
+    in.last_full_ns = 10 * S;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    in.full_cost_ns = S;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    in.cannot_count = true;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(nothing_moved, begin),
+        cmocka_unit_test_setup(one_fault_is_looked_at, begin),
+        cmocka_unit_test_setup(an_unknown_counter_cannot_say_that_nothing_moved, begin),
+        cmocka_unit_test_setup(the_list_is_read_now_and_then, begin),
+        cmocka_unit_test_setup(a_claim_is_seen_at_once, begin),
+        cmocka_unit_test_setup(who_asks_gets_everything, begin),
+        cmocka_unit_test_setup(the_deepest_look_waits_for_its_turn_and_its_price, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
