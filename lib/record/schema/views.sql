@@ -16,8 +16,8 @@ WHERE s.id = (SELECT max(id) FROM sample);
 CREATE VIEW level_now AS
 SELECT t.id AS type_id, t.name AS type, l.*
 FROM latest n
-JOIN type t
-JOIN level l ON l.run = n.run AND l.type = t.id
+CROSS JOIN type t -- CROSS: in this order, else all levels of the run are read
+CROSS JOIN level l ON l.run = n.run AND l.type = t.id
             AND l.sample = (SELECT max(k.sample) FROM level k
                             WHERE k.run = n.run AND k.type = t.id);
 
@@ -116,11 +116,11 @@ SELECT t.name AS type,
        a.size AS first_size, b.size AS last_size, b.size - a.size AS grew_size,
        b.swap - a.swap AS grew_swap, b.blocks - a.blocks AS grew_blocks
 FROM latest n
-JOIN type t
-JOIN level a ON a.run = n.run AND a.type = t.id
+CROSS JOIN type t
+CROSS JOIN level a ON a.run = n.run AND a.type = t.id
             AND a.sample = (SELECT min(k.sample) FROM level k
                             WHERE k.run = n.run AND k.type = t.id)
-JOIN level b ON b.run = n.run AND b.type = t.id
+CROSS JOIN level b ON b.run = n.run AND b.type = t.id
             AND b.sample = (SELECT max(k.sample) FROM level k
                             WHERE k.run = n.run AND k.type = t.id)
 WHERE t.name <> 'free'
@@ -158,11 +158,11 @@ FROM (SELECT x.run, x.label AS from_mark, y.label AS to_mark, x.mark AS from_id,
                         >= (x.t_ns + y.t_ns) / 2,
                  y.before, y.after) AS to_sample
       FROM mark_sample x JOIN mark_sample y ON y.run = x.run AND y.mark > x.mark) p
-JOIN type t
-JOIN level a ON a.run = p.run AND a.type = t.id
+CROSS JOIN type t
+CROSS JOIN level a ON a.run = p.run AND a.type = t.id
             AND a.sample = (SELECT max(k.sample) FROM level k WHERE k.run = p.run
                             AND k.type = t.id AND k.sample <= p.from_sample)
-JOIN level b ON b.run = p.run AND b.type = t.id
+CROSS JOIN level b ON b.run = p.run AND b.type = t.id
             AND b.sample = (SELECT max(k.sample) FROM level k WHERE k.run = p.run
                             AND k.type = t.id AND k.sample <= p.to_sample)
 WHERE t.name <> 'free';
