@@ -14,6 +14,8 @@ CREATE TABLE run (
     os TEXT NOT NULL,                 -- system, release, machine
     pid INTEGER NOT NULL,             -- the watched process
     parent_pid INTEGER,
+    recorder_pid INTEGER NOT NULL,    -- the process that writes: the watched one, or its watcher
+    recorder_start_ns INTEGER,        -- wall clock; tells apart a reused pid
     exe TEXT NOT NULL,                -- its program file
     name TEXT NOT NULL,               -- its short name
     allocator TEXT NOT NULL DEFAULT '', -- who serves malloc: glibc 2.36, jemalloc, musl …
