@@ -72,8 +72,9 @@ static int setup(void **state)
     seed = 1;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     execute(tracer_schema_sql());
-    execute("INSERT INTO type VALUES (1, 'image', ''), (2, 'mapped_file', ''), (3, 'shareable', ''),"
-            "(4, 'heap', ''), (6, 'stack', ''), (7, 'private', ''), (9, 'page_table', ''), "
+    execute("INSERT INTO type VALUES (1, 'image', ''), (2, 'mapped_file', ''), "
+            "(3, 'shareable', ''), (4, 'heap', ''), "
+            "(6, 'stack', ''), (7, 'private', ''), (9, 'page_table', ''), "
             "(11, 'free', '');"
             "INSERT INTO run(id, uuid, label, state, host, os, pid, recorder_pid, exe, name, "
             "start_wall_ns, start_monotonic_ns, page_bytes, interval_ms, commit_ms, budget_ns, "
@@ -317,7 +318,8 @@ static void vmmap_has_all_types_and_a_total(void **state)
                 "image,mapped_file,shareable,heap,stack,private,page_table,free,total");
     assert_int_equal(number("SELECT size FROM vmmap WHERE type = 'total'"), 10 * MIB + 8000);
     assert_int_equal(number("SELECT ws IS NULL FROM vmmap WHERE type = 'stack'"), 1);
-    expect_text("SELECT group_concat(state || bytes) FROM (SELECT * FROM state_summary ORDER BY 1)",
+    expect_text("SELECT group_concat(state || bytes) FROM (SELECT * FROM state_summary "
+                "ORDER BY 1)",
                 "MEM_COMMIT10491760,MEM_FREE1000000,MEM_RESERVE2000");
     expect_text("SELECT round(sum(percent_of_busy)) || round(sum(percent_of_total)) "
                 "FROM usage_summary", "100.0100.0");
@@ -347,7 +349,8 @@ static void events_are_told_as_an_event_tracer_would(void **state)
     region(5, "2097152, 4096, 2, 1, 2, 2, 78, 3, NULL, NULL");
     region(6, "3145728, 4096, 3, 3, 1, NULL, NULL, 3, NULL, NULL");
     region(7, "4194304, 4096, 7, 0, 8, NULL, NULL, 3, NULL, NULL");
-    expect_text("SELECT group_concat(kind || '@' || sample) FROM memory_event WHERE type = 'heap'",
+    expect_text("SELECT group_concat(kind || '@' || sample) FROM memory_event "
+                "WHERE type = 'heap'",
                 "VirtualAlloc@2,Grow@5,Protect@7,VirtualFree@9");
     expect_text("SELECT group_concat(kind || section_type || at_start) FROM memory_event "
                 "WHERE page_type = 'IMAGE'", "MapViewFileIMAGE1,UnmapViewFileIMAGE0");
@@ -370,8 +373,8 @@ static void stacks_and_costs_are_told(void **state)
     (void)state;
     add_series(4, flat, "ws");
     execute("INSERT INTO string VALUES (1, 'worker');"
-            "INSERT INTO thread(run, first_sample, tid, name, stack_base, stack_bytes, guard_bytes) "
-            "VALUES (1, 1, 7, 1, 65536, 12288, 4096);"
+            "INSERT INTO thread(run, first_sample, tid, name, stack_base, stack_bytes, "
+            "guard_bytes) VALUES (1, 1, 7, 1, 65536, 12288, 4096);"
             "INSERT INTO region(run, first_sample, base, bytes, type, protection, flags, offset, "
             "thread, confidence, ws) VALUES (1, 1, 65536, 4096, 6, 0, 12, 0, 7, 'A', 0), "
             "(1, 1, 69632, 8192, 6, 3, 0, 0, 7, 'A', 4096)");

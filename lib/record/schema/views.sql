@@ -365,7 +365,8 @@ ORDER BY u.run DESC, grew DESC;
 -- library), MAPPED (of a file or shared memory), PRIVATE.
 CREATE VIEW region_row AS
 SELECT r.id, r.run, r.first_sample, r.last_sample, r.continues, r.base, r.bytes,
-       printf('0x%012x', r.base) AS base_address, printf('0x%012x', r.base + r.bytes) AS end_address,
+       printf('0x%012x', r.base) AS base_address,
+       printf('0x%012x', r.base + r.bytes) AS end_address,
        t.id AS type_id, t.name AS type,
        iif(t.name = 'image', 'IMAGE', iif(r.flags & 3, 'MAPPED', 'PRIVATE')) AS page_type,
        iif(r.protection = 0 OR r.flags & 8, 'RESERVE', 'COMMIT') AS alloc_type,
