@@ -11,7 +11,13 @@
 #define MOST_STEPS 55      /* more are pieces of a rate, not events */
 #define POINTS_PER_STEP 3  /* a staircase's floor is seen between its steps */
 #define MOST_INSIDE 0.4    /* of the growth may seem to happen between steps */
+#define SMALL_INSIDE 0.05  /* of it may really happen there */
+#define MOST_INSIDE_Z 4.0
 #define FEWEST_STEPS 3
+#define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
+#define HIDDEN_WIDTHS 4         /* widths in a middle plateau */
+#define HIDDEN_INSIDE 0.12      /* of the growth may seem to lie between hidden steps */
+#define HIDDEN_ROUGHNESS 0.2    /* of the typical step */
 
 /* Bayes' information of a fit with `parameters`, smaller is better. */
 static double information(const struct mt_vd_work *w, double sse, double parameters)
@@ -30,13 +36,14 @@ static double best_smooth(const struct mt_vd_work *w)
     return best;
 }
 
+/* Nothing is kept between the steps of a staircase, and it needs fewer words than a curve. */
 static bool is_staircase(const struct mt_vd_work *w)
 {
     const struct mt_vd_stairs *s = &w->stairs;
 
     return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
-           w->pieces.inside < MOST_INSIDE &&
-           information(w, s->sse, 2 * s->n + 1) < best_smooth(w);
+           s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
+           information(w, s->sse, 3 * s->n + 1) < best_smooth(w);
 }
 
 static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
@@ -78,21 +85,61 @@ static enum mt_verdict_class choose_still(const struct mt_vd_work *w)
     return MT_VERDICT_STEADY;
 }
 
+static double cut_penalty(const struct mt_vd_work *w)
+{
+    return PENALTY * w->floor.sigma * w->floor.sigma * log(w->floor.n + 1);
+}
+
+/* A staircase under waves: on the opening, every plateau must be seen over several widths, and
+ * next to nothing may lie between the steps. */
+static double hidden_stairs(struct mt_vd_work *w, unsigned width)
+{
+    const struct mt_vd_stairs *s = &w->stairs;
+    double plateau;
+
+    mt_vd_open_floor(w, width);
+    mt_vd_judge_trend(w);
+    if (!w->trend.rising || w->floor.unexplained > HIDDEN_UNEXPLAINED)
+        return INFINITY;
+    mt_vd_partition(w, cut_penalty(w));
+    mt_vd_clean_stairs(w);
+    if (s->n < FEWEST_STEPS || s->n > MOST_STEPS)
+        return INFINITY;
+    plateau = (s->at[s->n - 1].after_s - s->at[0].after_s) / (s->n - 1) / w->thin.end_s;
+    if (plateau * w->thin.n < HIDDEN_WIDTHS * width || fabs(s->inside) > HIDDEN_INSIDE)
+        return INFINITY;
+    return sqrt(s->sse / w->floor.n) / s->typical;
+}
+
+static bool find_hidden_stairs(struct mt_vd_work *w)
+{
+    double best = HIDDEN_ROUGHNESS;
+    unsigned at = 0;
+
+    for (unsigned width = 2; width * 8 <= w->thin.n; width = mt_vd_next_width(width)) {
+        double roughness = hidden_stairs(w, width);
+
+        if (roughness < best) {
+            best = roughness;
+            at = width;
+        }
+    }
+    return at > 0 && hidden_stairs(w, at) <= best;
+}
+
 void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
-    double sigma;
-
-    mt_vd_repair(&w->life);
+    mt_vd_repair(w);
+    mt_vd_skip_start(w);
     mt_vd_thin_out(w);
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
-    sigma = w->floor.sigma;
     out->swing = w->thin.swing;
     out->confidence = 0.5;
     out->until_s = 0;
     w->stairs.n = 0;
     if (w->trend.rising) {
-        mt_vd_partition(w, PENALTY * sigma * sigma * log(w->floor.n + 1));
+        mt_vd_partition(w, cut_penalty(w));
         mt_vd_clean_stairs(w);
         mt_vd_fit_shapes(w);
         out->shape = choose_rising(w);
@@ -100,6 +147,9 @@ void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
         mt_vd_measure_waves(w);
         out->shape = choose_still(w);
     }
+    if ((out->shape == MT_VERDICT_LINEAR || out->shape == MT_VERDICT_STEADY) &&
+        find_hidden_stairs(w))
+        out->shape = w->trend.late < PLATEAU ? MT_VERDICT_WARMUP : MT_VERDICT_PUNCTUATED;
     out->likely = out->shape;
     out->kept = w->floor.growth;
     out->onset_s = w->stairs.n > 0 ? w->stairs.at[0].after_s : 0;

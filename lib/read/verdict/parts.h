@@ -20,6 +20,7 @@ struct mt_vd_life {
     double *v;       /* torn reads repaired */
     double page;     /* the smallest change that can be seen */
     double step_s;   /* middle interval between samples */
+    bool restarted;  /* an earlier life is in the series */
 };
 
 struct mt_vd_thin {
@@ -42,6 +43,7 @@ struct mt_vd_floor {
     double y[MT_VD_POINTS];
     double rising[MT_VD_POINTS]; /* the best fit that never falls */
     double sigma;  /* noise of one point */
+    double spread; /* the same for a mean of points: more where neighbours are correlated */
     double growth; /* of `rising` */
     double unexplained; /* mean distance to `rising`, of the growth */
 };
@@ -60,8 +62,6 @@ struct mt_vd_pieces {
     unsigned n;
     unsigned first[MT_VD_POINTS + 1]; /* first[n] = number of points */
     double level[MT_VD_POINTS];
-    double inside; /* growth within pieces, of all growth */
-    double sse;    /* squared distance left */
 };
 
 /* Rises between the levels of a partition that passed cleaning. */
@@ -73,7 +73,8 @@ struct mt_vd_stairs {
         double below, above; /* the levels */
     } at[MT_VERDICT_STEPS];
     double sse;      /* squared distance of the floor's points to the levels */
-    double covered;  /* share of the growth that the steps make */
+    double inside;   /* growth between the steps, of all growth */
+    double inside_z; /* the same in standard errors */
     double typical;  /* middle of the sizes */
 };
 
@@ -141,11 +142,14 @@ void mt_vd_isotonic(const double *y, unsigned n, double *out);
 double mt_vd_noise(const double *y, unsigned n, double *scratch);
 
 /* thin.c */
-void mt_vd_repair(struct mt_vd_life *life);
+void mt_vd_repair(struct mt_vd_work *w);
+void mt_vd_skip_start(struct mt_vd_work *w);
 void mt_vd_thin_out(struct mt_vd_work *w);
 
 /* floor.c */
 void mt_vd_find_floor(struct mt_vd_work *w);
+void mt_vd_open_floor(struct mt_vd_work *w, unsigned width);
+unsigned mt_vd_next_width(unsigned width); /* of the ladder */
 
 /* trend.c */
 void mt_vd_judge_trend(struct mt_vd_work *w);

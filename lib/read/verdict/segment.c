@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* read/verdict: a staircase under the floor, if there is one.
  * In: the floor's points. Out: the partition into levels that costs least (squared distance plus
- * a penalty a cut), and how much of the growth happens inside the levels instead of between them.
+ * a penalty a cut).
  * Called by verdict.c; must not decide whether it is a staircase. */
 #include <math.h>
 
@@ -44,23 +44,6 @@ static void best_cuts(struct mt_vd_work *w, double penalty, unsigned *start)
             }
         }
     }
-    w->pieces.sse = cost[w->floor.n];
-}
-
-static double slope_growth(const struct mt_vd_floor *f, unsigned from, unsigned to)
-{
-    double n = to - from, st = 0, sy = 0, stt = 0, sty = 0, d;
-
-    for (unsigned i = from; i < to; i++) {
-        double t = f->t[i] - f->t[from], y = f->y[i] - f->y[from];
-
-        st += t;
-        sy += y;
-        stt += t * t;
-        sty += t * y;
-    }
-    d = n * stt - st * st;
-    return n > 2 && d > 0 ? (n * sty - st * sy) / d * (f->t[to - 1] - f->t[from]) : 0;
 }
 
 void mt_vd_partition(struct mt_vd_work *w, double penalty)
@@ -68,7 +51,6 @@ void mt_vd_partition(struct mt_vd_work *w, double penalty)
     struct mt_vd_pieces *p = &w->pieces;
     const struct mt_vd_floor *f = &w->floor;
     unsigned *start = w->index, n = 0;
-    double inside = 0;
 
     best_cuts(w, penalty, start);
     for (unsigned to = f->n; to > 0; to = start[to])
@@ -83,8 +65,5 @@ void mt_vd_partition(struct mt_vd_work *w, double penalty)
         for (unsigned i = p->first[k]; i < p->first[k + 1]; i++)
             sum += f->y[i];
         p->level[k] = sum / (p->first[k + 1] - p->first[k]);
-        inside += slope_growth(f, p->first[k], p->first[k + 1]);
     }
-    p->inside = inside / fmax(f->growth, 1);
-    p->sse -= penalty * (p->n - 1);
 }

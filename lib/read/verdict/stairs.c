@@ -4,11 +4,14 @@
  * are given back, or that are small against the noise or against the others.
  * Called by verdict.c; must not decide whether it is a staircase. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "read/verdict/parts.h"
 
-#define LEAST_SHARE 0.3 /* of the middle step: less is the allocator's or the noise's */
-#define LEAST_SIGMAS 3.0
+#define LEAST_SHARE 0.25  /* of the step above which half of the growth lies */
+#define LEAST_OF_MOST 0.1 /* of the largest step */
+#define LEAST_SIGMAS 3.5
+#define LONG_PIECES 4 /* points in a middle piece, where a piece of one point is an exception */
 
 static double mean_level(const struct mt_vd_floor *f, unsigned from, unsigned to)
 {
@@ -44,6 +47,8 @@ static void drop_transitions(struct mt_vd_work *w)
 {
     struct mt_vd_pieces *p = &w->pieces;
 
+    if (w->floor.n < LONG_PIECES * p->n)
+        return;
     for (unsigned k = 1; k + 1 < p->n;) {
         double before = p->level[k - 1], at = p->level[k], after = p->level[k + 1];
 
@@ -62,25 +67,39 @@ static void drop_transitions(struct mt_vd_work *w)
     }
 }
 
-static double middle_rise(struct mt_vd_work *w)
+static int falling(const void *a, const void *b)
 {
-    unsigned n = 0;
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
+}
+
+/* The size such that larger rises make half of the growth: small ones, however many, do not pull
+ * it down. Also the largest rise. */
+static double half_rise(struct mt_vd_work *w, double *out_largest)
+{
+    double sum = 0, half = 0;
+    unsigned n = 0, i = 0;
 
     for (unsigned k = 1; k < w->pieces.n; k++)
         if (w->pieces.level[k] > w->pieces.level[k - 1])
-            w->scratch[n++] = w->pieces.level[k] - w->pieces.level[k - 1];
-    return mt_vd_median(w->scratch, n);
+            sum += w->scratch[n++] = w->pieces.level[k] - w->pieces.level[k - 1];
+    if (n == 0)
+        return *out_largest = 0;
+    qsort(w->scratch, n, sizeof w->scratch[0], falling);
+    while (i + 1 < n && (half += w->scratch[i]) < sum / 2)
+        i++;
+    *out_largest = w->scratch[0];
+    return w->scratch[i];
 }
 
-/* How far a step is from being believed; 1 = just so. */
-static double belief(const struct mt_vd_work *w, unsigned k, double middle)
+/* How much larger a step is than one that could just be believed. */
+static double belief(const struct mt_vd_work *w, unsigned k, double least)
 {
     const struct mt_vd_pieces *p = &w->pieces;
-    double step = p->level[k] - p->level[k - 1];
-    double error = w->floor.sigma * sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
-    double least = fmax(fmax(LEAST_SHARE * middle, LEAST_SIGMAS * error), 2 * w->life.page);
+    double error = w->floor.spread * sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
 
-    return step / least;
+    return (p->level[k] - p->level[k - 1]) / fmax(least, LEAST_SIGMAS * error);
 }
 
 /* Takes the least believed step away until all are believed. */
@@ -89,14 +108,15 @@ static void drop_doubtful(struct mt_vd_work *w)
     struct mt_vd_pieces *p = &w->pieces;
 
     while (p->n > 1) {
-        double middle = middle_rise(w), worst = INFINITY;
+        double largest, half = half_rise(w, &largest), worst = INFINITY;
+        double least = fmax(fmax(LEAST_SHARE * half, LEAST_OF_MOST * largest), 2 * w->life.page);
         unsigned at = 0;
 
         for (unsigned k = 1; k < p->n; k++) {
-            double b = fabs(belief(w, k, middle));
+            double b = belief(w, k, least);
 
-            if (belief(w, k, middle) < 1 && b < worst) {
-                worst = b;
+            if (b < 1 && fabs(b) < worst) {
+                worst = fabs(b);
                 at = k;
             }
         }
@@ -119,19 +139,58 @@ static double point_error(const struct mt_vd_work *w, unsigned i, unsigned k)
     return y < low ? low - y : y > high ? y - high : 0;
 }
 
+/* What a straight line gains over piece k; the points beside its cuts are left out. Adds the
+ * square of its standard error. */
+static double slope_growth(const struct mt_vd_work *w, unsigned k, double *error)
+{
+    unsigned from = w->pieces.first[k], to = w->pieces.first[k + 1];
+    const struct mt_vd_floor *f = &w->floor;
+    double n, st = 0, sy = 0, stt = 0, sty = 0, d;
+
+    if (to - from > 5 && k > 0)
+        from++;
+    if (to - from > 5 && k + 1 < w->pieces.n)
+        to--;
+    n = to - from;
+    for (unsigned i = from; i < to; i++) {
+        double t = f->t[i] - f->t[from], y = f->y[i] - f->y[from];
+
+        st += t;
+        sy += y;
+        stt += t * t;
+        sty += t * y;
+    }
+    d = n * stt - st * st;
+    if (to - from < 3 || d <= 0)
+        return 0;
+    *error += n / d * pow(f->t[to - 1] - f->t[from], 2) * f->spread * f->spread;
+    return (n * sty - st * sy) / d * (f->t[to - 1] - f->t[from]);
+}
+
+static void measure_inside(struct mt_vd_work *w)
+{
+    double inside = 0, error = 0;
+
+    w->stairs.sse = 0;
+    for (unsigned k = 0; k < w->pieces.n; k++) {
+        inside += slope_growth(w, k, &error);
+        for (unsigned i = w->pieces.first[k]; i < w->pieces.first[k + 1]; i++)
+            w->stairs.sse += pow(point_error(w, i, k), 2);
+    }
+    w->stairs.inside = inside / fmax(w->floor.growth, 1);
+    w->stairs.inside_z = inside / fmax(sqrt(error), w->life.page);
+}
+
 void mt_vd_clean_stairs(struct mt_vd_work *w)
 {
     struct mt_vd_stairs *s = &w->stairs;
     struct mt_vd_pieces *p = &w->pieces;
-    double covered = 0;
+    double largest;
 
     drop_transitions(w);
     drop_doubtful(w);
+    measure_inside(w);
     s->n = 0;
-    s->sse = 0;
-    for (unsigned k = 0; k < p->n; k++)
-        for (unsigned i = p->first[k]; i < p->first[k + 1]; i++)
-            s->sse += pow(point_error(w, i, k), 2);
     for (unsigned k = 1; k < p->n && s->n < MT_VERDICT_STEPS; k++) {
         unsigned i = p->first[k];
 
@@ -139,9 +198,7 @@ void mt_vd_clean_stairs(struct mt_vd_work *w)
         s->at[s->n].after_s = w->floor.t[i];
         s->at[s->n].below = p->level[k - 1];
         s->at[s->n].above = p->level[k];
-        s->at[s->n].bytes = p->level[k] - p->level[k - 1];
-        covered += s->at[s->n++].bytes;
+        s->at[s->n++].bytes = p->level[k] - p->level[k - 1];
     }
-    s->covered = covered / fmax(w->floor.growth, 1);
-    s->typical = middle_rise(w);
+    s->typical = half_rise(w, &largest);
 }
