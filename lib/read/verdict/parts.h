@@ -54,6 +54,7 @@ struct mt_vd_trend {
     double certainty; /* growth against noise */
     double tau;       /* Kendall's, of at most MT_VD_COARSE blocks */
     double late;      /* share of the growth in the last two fifths */
+    double last_third;
     bool rising;
 };
 
@@ -73,6 +74,7 @@ struct mt_vd_stairs {
         double below, above; /* the levels */
     } at[MT_VERDICT_STEPS];
     double sse;      /* squared distance of the floor's points to the levels */
+    double whiteness; /* lag-one correlation of what the levels leave */
     double inside;   /* growth between the steps, of all growth */
     double inside_z; /* the same in standard errors */
     double typical;  /* middle of the sizes */
@@ -82,11 +84,14 @@ struct mt_vd_stairs {
 struct mt_vd_opinion {
     enum mt_verdict_class shape;
     double confidence;
-    double onset_s;
-    double kept; /* bytes */
-    double swing;
-    double until_s; /* how much longer it must be recorded; too short only */
     enum mt_verdict_class likely;
+    double swing;
+    double onset_s;
+    double kept;  /* bytes, from the onset to the end */
+    double level; /* of the floor at the end */
+    double power; /* the growth goes on as time to this power */
+    double folds; /* exponential only: e-folds over the life */
+    double life_s;
 };
 
 enum mt_vd_curve {
@@ -96,6 +101,7 @@ enum mt_vd_curve {
     MT_VD_EXP,     /* exp(r t), r > 0 */
     MT_VD_POWER,   /* t^p, p < 1 */
     MT_VD_SATURATE, /* 1 - exp(-r t) */
+    MT_VD_KINK,       /* a line that changes its slope once */
     MT_VD_ROOT_CLAMP, /* square root, then flat */
     MT_VD_CURVES
 };
@@ -119,11 +125,12 @@ struct mt_vd_wave {
     unsigned swings;  /* large falls */
     double low_share; /* share of time near the lowest level */
     double middle;    /* middle value within the swing */
-    double fall_speed; /* share of the swing lost in the fastest single sample, middle of falls */
+    double rise_share; /* rises among all changes between samples */
 };
 
 /* All memory of one call, sized by the longest life. */
 struct mt_vd_work {
+    double *t, *v; /* room for the longest life */
     struct mt_vd_life life;
     struct mt_vd_thin thin;
     struct mt_vd_floor floor, candidate;

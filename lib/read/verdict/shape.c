@@ -85,15 +85,59 @@ static struct mt_vd_fit fit_one(const struct mt_vd_floor *f, double end, unsigne
     return r;
 }
 
+/* Sums of products of two columns about their fits by a straight line. */
+static double beside_line(const struct mt_vd_floor *f, double end, const double *a, const double *b)
+{
+    double n = f->n, su = 0, suu = 0, sa = 0, sb = 0, sua = 0, sub = 0, sab = 0;
+
+    for (unsigned i = 0; i < f->n; i++) {
+        double u = f->t[i] / end;
+
+        su += u;
+        suu += u * u;
+        sa += a[i];
+        sb += b[i];
+        sua += u * a[i];
+        sub += u * b[i];
+        sab += a[i] * b[i];
+    }
+    suu -= su * su / n;
+    return sab - sa * sb / n - (sua - su * sa / n) * (sub - su * sb / n) / fmax(suu, 1e-12);
+}
+
+/* The line with one change of slope that fits best; both slopes must rise. */
+static struct mt_vd_fit fit_kink(struct mt_vd_work *w, double end)
+{
+    const struct mt_vd_floor *f = &w->floor;
+    double *y = w->scratch, *h = y + MT_VD_POINTS;
+    struct mt_vd_fit best = w->shape.fit[MT_VD_LINE];
+
+    for (unsigned i = 0; i < f->n; i++)
+        y[i] = f->y[i] - f->y[0];
+    for (double p = 0.1; p < 0.91; p += 0.025) {
+        double hh, hy, sse;
+
+        for (unsigned i = 0; i < f->n; i++)
+            h[i] = hinge(f->t[i] / end, p);
+        hh = beside_line(f, end, h, h);
+        hy = beside_line(f, end, h, y);
+        sse = beside_line(f, end, y, y) - hy * hy / fmax(hh, 1e-12);
+        if (hh > 1e-9 && sse < best.sse)
+            best = (struct mt_vd_fit){.sse = fmax(sse, 0), .parameter = p, .gain = hy / hh};
+    }
+    return best;
+}
+
 void mt_vd_fit_shapes(struct mt_vd_work *w)
 {
     const struct mt_vd_floor *f = &w->floor;
     double end = fmax(w->thin.end_s, 1e-9);
 
     for (unsigned c = 0; c < MT_VD_CURVES; c++) {
-        double ratio = pow(curves[c].last / curves[c].first, 1.0 / TRIES);
-        double p = curves[c].first;
+        double p = curves[c].first, ratio = pow(curves[c].last / p, 1.0 / TRIES);
 
+        if (!curves[c].at)
+            continue;
         w->shape.fit[c] = fit_one(f, end, c, p);
         for (unsigned i = 0; ratio > 1 && i < TRIES; i++) {
             struct mt_vd_fit r = fit_one(f, end, c, p *= ratio);
@@ -102,4 +146,5 @@ void mt_vd_fit_shapes(struct mt_vd_work *w)
                 w->shape.fit[c] = r;
         }
     }
+    w->shape.fit[MT_VD_KINK] = fit_kink(w, end);
 }

@@ -97,7 +97,7 @@ static double half_rise(struct mt_vd_work *w, double *out_largest)
 static double belief(const struct mt_vd_work *w, unsigned k, double least)
 {
     const struct mt_vd_pieces *p = &w->pieces;
-    double error = w->floor.spread * sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
+    double error = (w->floor.waves ? w->floor.spread : w->floor.sigma) * sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
 
     return (p->level[k] - p->level[k - 1]) / fmax(least, LEAST_SIGMAS * error);
 }
@@ -169,16 +169,23 @@ static double slope_growth(const struct mt_vd_work *w, unsigned k, double *error
 
 static void measure_inside(struct mt_vd_work *w)
 {
-    double inside = 0, error = 0;
+    double inside = 0, error = 0, square = 0, cross = 0, before = 0;
 
     w->stairs.sse = 0;
     for (unsigned k = 0; k < w->pieces.n; k++) {
         inside += slope_growth(w, k, &error);
-        for (unsigned i = w->pieces.first[k]; i < w->pieces.first[k + 1]; i++)
+        for (unsigned i = w->pieces.first[k]; i < w->pieces.first[k + 1]; i++) {
+            double e = w->floor.y[i] - w->pieces.level[k];
+
             w->stairs.sse += pow(point_error(w, i, k), 2);
+            square += e * e;
+            cross += e * before;
+            before = e;
+        }
     }
     w->stairs.inside = inside / fmax(w->floor.growth, 1);
     w->stairs.inside_z = inside / fmax(sqrt(error), w->life.page);
+    w->stairs.whiteness = square > 0 ? cross / square : 0;
 }
 
 void mt_vd_clean_stairs(struct mt_vd_work *w)

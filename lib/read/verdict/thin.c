@@ -56,7 +56,7 @@ void mt_vd_repair(struct mt_vd_work *w)
     usual = usual_change(w);
     for (size_t i = 0; i < life->n; i++)
         torn += is_torn(life, i, usual);
-    if ((double)torn > 2 + TORN_SHARE * (double)life->n)
+    if ((double)torn > 3 + TORN_SHARE * (double)life->n)
         return;
     for (size_t i = 0; i < life->n; i++)
         if (is_torn(life, i, usual))

@@ -46,7 +46,7 @@ static double largest_fall(const double *z, unsigned n)
 void mt_vd_judge_trend(struct mt_vd_work *w)
 {
     struct mt_vd_trend *trend = &w->trend;
-    double z[MT_VD_COARSE], smooth[MT_VD_COARSE];
+    double z[MT_VD_COARSE] = {0}, smooth[MT_VD_COARSE];
     unsigned n = coarsen(w, z);
 
     mt_vd_isotonic(z, n, smooth);
@@ -55,6 +55,7 @@ void mt_vd_judge_trend(struct mt_vd_work *w)
     trend->certainty = trend->growth / w->floor.sigma;
     trend->tau = kendall(z, n);
     trend->late = (smooth[n - 1] - smooth[n * 3 / 5]) / fmax(trend->growth, 1);
+    trend->last_third = (smooth[n - 1] - smooth[n * 2 / 3]) / fmax(trend->growth, 1);
     trend->rising = trend->growth >= 8 * w->life.page && trend->drawdown < 0.35 &&
                     trend->certainty > 4;
 }

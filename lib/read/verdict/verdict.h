@@ -47,7 +47,9 @@ struct mt_verdict_input {
 };
 
 struct mt_verdict_step {
-    int64_t t_ns;       /* between the last sample before and the first one after it */
+    int64_t t_ns;       /* best guess */
+    int64_t before_ns;  /* it came after the sample at this time … */
+    int64_t after_ns;   /* … and before or with this one */
     int64_t bytes;      /* height of the step */
     int64_t kept_bytes; /* held since the onset right after it */
 };

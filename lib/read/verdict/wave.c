@@ -98,6 +98,18 @@ static void walk_swings(struct mt_vd_work *w)
     w->wave.rise_fall = fall > 0 ? rise / fall : 0;
 }
 
+/* Of the changes between samples that can be told from noise, how many are rises. */
+static double rise_share(const struct mt_vd_life *life, double least)
+{
+    size_t rises = 0, falls = 0;
+
+    for (size_t i = 1; i < life->n; i++) {
+        rises += life->v[i] - life->v[i - 1] > least;
+        falls += life->v[i - 1] - life->v[i] > least;
+    }
+    return rises + falls > 0 ? rises / (double)(rises + falls) : 0.5;
+}
+
 void mt_vd_measure_waves(struct mt_vd_work *w)
 {
     const struct mt_vd_thin *thin = &w->thin;
@@ -113,6 +125,7 @@ void mt_vd_measure_waves(struct mt_vd_work *w)
     for (unsigned i = 0; i < thin->n; i++)
         near += thin->middle[i] < low + 0.25 * thin->swing;
     w->wave.low_share = near / (double)thin->n;
+    w->wave.rise_share = rise_share(&w->life, thin->swing / 200);
     find_period(w);
     walk_swings(w);
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* read/verdict: after which action do the steps come?
+ * In: the steps of a type with the samples around them, and the markers. Out: the label that comes
+ * before steps more often than its own frequency explains, with how often it came without one.
+ * Called by verdict.c; must not blame a label that is merely frequent. */
+#include <math.h>
+#include <string.h>
+
+#include "read/verdict/blame.h"
+
+#define MOST_LABELS 128
+#define MISSED 0.1       /* share of steps that the culprit may seem not to precede */
+#define LEAST_SCORE 2.0  /* evidence in e-folds */
+
+struct label {
+    const char *text;
+    unsigned count;
+    double score;
+};
+
+/* Index of the first marker after `t`. */
+static size_t marker_after(const struct mt_verdict_input *in, int64_t t)
+{
+    size_t low = 0, high = in->n_markers;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (in->markers[middle].t_ns <= t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool precedes(const struct mt_verdict_input *in, const char *label,
+                     const struct mt_verdict_step *step, int64_t lag)
+{
+    for (size_t i = marker_after(in, step->after_ns); i > 0; i--) {
+        const struct mt_verdict_marker *m = &in->markers[i - 1];
+
+        if (m->t_ns < step->before_ns - lag)
+            return false;
+        if (strcmp(m->label, label) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Evidence that the label causes the steps: a step it precedes counts by how unlikely that is by
+ * chance, one that it does not precede counts against it. */
+static double score(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
+                    const struct label *label, int64_t lag)
+{
+    double span = (double)(in->t_ns[in->n - 1] - in->t_ns[0]), sum = 0;
+
+    for (unsigned k = 0; k < type->n_steps; k++) {
+        const struct mt_verdict_step *s = &type->steps[k];
+        double window = (double)(s->after_ns - s->before_ns + lag);
+        double chance = 1 - exp(-(double)label->count * window / span);
+
+        chance = fmin(fmax(chance, 1e-6), 0.999);
+        sum += precedes(in, label->text, s, lag) ? log((1 - MISSED) / chance)
+                                                 : log(MISSED / (1 - chance));
+    }
+    return sum;
+}
+
+static unsigned list_labels(const struct mt_verdict_input *in, struct label *out)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < in->n_markers; i++) {
+        unsigned k = 0;
+
+        while (k < n && strcmp(out[k].text, in->markers[i].label) != 0)
+            k++;
+        if (k == n && n < MOST_LABELS)
+            out[n++] = (struct label){.text = in->markers[i].label};
+        if (k < n)
+            out[k].count++;
+    }
+    return n;
+}
+
+static unsigned count_stepless(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
+                               const struct label *label, int64_t lag)
+{
+    unsigned with = 0;
+
+    for (unsigned k = 0; k < type->n_steps; k++)
+        with += precedes(in, label->text, &type->steps[k], lag);
+    return label->count > with ? label->count - with : 0;
+}
+
+void mt_vd_blame(const struct mt_verdict_input *in, struct mt_verdict *v)
+{
+    const struct mt_verdict_type *type = &v->types[v->type];
+    struct label labels[MOST_LABELS];
+    unsigned n = list_labels(in, labels);
+    int64_t usual = in->n > 1 ? (in->t_ns[in->n - 1] - in->t_ns[0]) / (int64_t)(in->n - 1) : 0;
+    double best = LEAST_SCORE;
+
+    for (unsigned k = 0; k < n; k++) {
+        for (int64_t lag = usual / 2; lag <= 4 * usual; lag *= 2) {
+            double x = score(in, type, &labels[k], lag);
+
+            if (x <= best || lag == 0)
+                continue;
+            best = x;
+            v->action = labels[k].text;
+            v->n_actions = labels[k].count;
+            v->n_actions_stepless = count_stepless(in, type, &labels[k], lag);
+        }
+    }
+}
