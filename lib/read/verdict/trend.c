@@ -7,6 +7,10 @@
 
 #include "read/verdict/parts.h"
 
+#define LEAST_PAGES 16    /* less growth is the quantum of some allocator */
+#define MOST_FALL 0.35    /* of the growth */
+#define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
+
 static unsigned coarsen(struct mt_vd_work *w, double *out)
 {
     const struct mt_vd_floor *f = &w->floor;
@@ -56,6 +60,6 @@ void mt_vd_judge_trend(struct mt_vd_work *w)
     trend->tau = kendall(z, n);
     trend->late = (smooth[n - 1] - smooth[n * 3 / 5]) / fmax(trend->growth, 1);
     trend->last_third = (smooth[n - 1] - smooth[n * 2 / 3]) / fmax(trend->growth, 1);
-    trend->rising = trend->growth >= 8 * w->life.page && trend->drawdown < 0.35 &&
-                    trend->certainty > 4;
+    trend->rising = trend->growth >= LEAST_PAGES * w->life.page && trend->drawdown < MOST_FALL &&
+                    trend->certainty > LEAST_CERTAINTY;
 }

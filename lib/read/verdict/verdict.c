@@ -15,6 +15,7 @@
 #include "read/verdict/blame.h"
 #include "read/verdict/parts.h"
 
+#define LEAST_PAGES 16    /* smaller shapes are not worth a word */
 #define FEWEST_SAMPLES 12 /* in a life, to say anything */
 
 /* One type while its lives are joined. */
@@ -224,18 +225,22 @@ static void judge_type(const struct mt_verdict_input *in, unsigned type, struct 
     conclude(in, j, out);
 }
 
-/* The leaking type that kept most; without a leak, the one that swings most. */
-static void choose_type(struct mt_verdict *v)
+/* What speaks for a type being the one in question: a leak, then a shape, then its size. */
+static double claim(const struct mt_verdict_type *t, double page)
+{
+    double size = (double)(t->leak ? t->kept_bytes : t->swing_bytes);
+    bool shaped = t->shape != MT_VERDICT_STEADY && t->shape != MT_VERDICT_TOO_SHORT &&
+                  size >= LEAST_PAGES * page;
+
+    return size + (t->leak ? 0x1p62 : shaped ? 0x1p60 : 0);
+}
+
+static void choose_type(struct mt_verdict *v, double page)
 {
     v->type = 0;
-    for (unsigned k = 1; k < v->n_types; k++) {
-        const struct mt_verdict_type *a = &v->types[v->type], *b = &v->types[k];
-
-        if (a->leak != b->leak ? b->leak
-                               : a->leak ? b->kept_bytes > a->kept_bytes
-                                         : b->swing_bytes > a->swing_bytes)
+    for (unsigned k = 1; k < v->n_types; k++)
+        if (claim(&v->types[k], page) > claim(&v->types[v->type], page))
             v->type = k;
-    }
     v->shape = v->types[v->type].shape;
     v->leak = v->types[v->type].leak;
     v->confidence = v->types[v->type].confidence;
@@ -273,7 +278,7 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
         judge_type(in, k, w, &joined[k], &v->types[k]);
         last[k] = joined[k].last;
     }
-    choose_type(v);
+    choose_type(v, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
     if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0)
         mt_vd_blame(in, v);
     if (v->leak && in->limit_bytes > 0)
