@@ -9,7 +9,8 @@
 #include "read/verdict/blame.h"
 
 #define MOST_LABELS 128
-#define MISSED 0.1       /* share of steps that the culprit may seem not to precede */
+#define STEP_HAS_CULPRIT 0.9 /* share of steps that the culprit is seen to precede */
+#define CULPRIT_HAS_STEP 0.6 /* share of the culprit's times that bring a step */
 #define LEAST_SCORE 2.0  /* evidence in e-folds */
 
 struct label {
@@ -34,13 +35,14 @@ static size_t marker_after(const struct mt_verdict_input *in, int64_t t)
     return low;
 }
 
+/* Does the label come within `slack` of the time in which the step happened? */
 static bool precedes(const struct mt_verdict_input *in, const char *label,
-                     const struct mt_verdict_step *step, int64_t lag)
+                     const struct mt_verdict_step *step, int64_t slack)
 {
-    for (size_t i = marker_after(in, step->after_ns); i > 0; i--) {
+    for (size_t i = marker_after(in, step->after_ns + slack / 2); i > 0; i--) {
         const struct mt_verdict_marker *m = &in->markers[i - 1];
 
-        if (m->t_ns < step->before_ns - lag)
+        if (m->t_ns < step->before_ns - slack)
             return false;
         if (strcmp(m->label, label) == 0)
             return true;
@@ -48,22 +50,39 @@ static bool precedes(const struct mt_verdict_input *in, const char *label,
     return false;
 }
 
-/* Evidence that the label causes the steps: a step it precedes counts by how unlikely that is by
- * chance, one that it does not precede counts against it. */
-static double score(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
-                    const struct label *label, int64_t lag)
+static bool followed(const struct mt_verdict_type *type, int64_t t_ns, int64_t slack)
 {
-    double span = (double)(in->t_ns[in->n - 1] - in->t_ns[0]), sum = 0;
+    for (unsigned k = 0; k < type->n_steps; k++)
+        if (t_ns >= type->steps[k].before_ns - slack && t_ns <= type->steps[k].after_ns + slack / 2)
+            return true;
+    return false;
+}
+
+static double evidence(bool hit, double usual, double chance)
+{
+    chance = fmin(fmax(chance, 1e-4), 0.999);
+    return hit ? log(usual / chance) : log((1 - usual) / (1 - chance));
+}
+
+/* A step that the label precedes speaks for it by how unlikely that is by chance, one that it does
+ * not precede speaks against it. Likewise each time the label came, but weaker: a culprit need not
+ * leak every time. */
+static double score(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
+                    const struct label *label, int64_t slack)
+{
+    double span = (double)(in->t_ns[in->n - 1] - in->t_ns[0]), sum = 0, covered = 0;
 
     for (unsigned k = 0; k < type->n_steps; k++) {
         const struct mt_verdict_step *s = &type->steps[k];
-        double window = (double)(s->after_ns - s->before_ns + lag);
+        double window = (double)(s->after_ns - s->before_ns) + 1.5 * (double)slack;
         double chance = 1 - exp(-(double)label->count * window / span);
 
-        chance = fmin(fmax(chance, 1e-6), 0.999);
-        sum += precedes(in, label->text, s, lag) ? log((1 - MISSED) / chance)
-                                                 : log(MISSED / (1 - chance));
+        covered += window / span;
+        sum += evidence(precedes(in, label->text, s, slack), STEP_HAS_CULPRIT, chance);
     }
+    for (size_t i = 0; i < in->n_markers; i++)
+        if (strcmp(in->markers[i].label, label->text) == 0)
+            sum += evidence(followed(type, in->markers[i].t_ns, slack), CULPRIT_HAS_STEP, covered);
     return sum;
 }
 
@@ -103,7 +122,7 @@ void mt_vd_blame(const struct mt_verdict_input *in, struct mt_verdict *v)
     double best = LEAST_SCORE;
 
     for (unsigned k = 0; k < n; k++) {
-        for (int64_t lag = usual / 2; lag <= 4 * usual; lag *= 2) {
+        for (int64_t lag = usual / 2; lag <= 8 * usual; lag *= 2) {
             double x = score(in, type, &labels[k], lag);
 
             if (x <= best || lag == 0)

@@ -70,6 +70,7 @@ struct mt_vd_stairs {
     unsigned n;
     struct {
         double before_s, after_s; /* the last point below, the first one above */
+        double at_s; /* best guess, once placed */
         double bytes;
         double below, above; /* the levels */
     } at[MT_VERDICT_STEPS];

@@ -10,7 +10,11 @@
 #define ONE_STEP 0.2    /* of the usual interval */
 #define LEAST_SHARE 0.3 /* of the middle step */
 #define CLEAR_RISE 0.6  /* of the step, in one sample: that sample is the step … */
-#define TOUCH 0.3       /* of the step above the upper level: that level is seen */
+#define BINS 256
+#define BINS_BELOW 16
+#define BINS_A_STEP 8
+#define EVIDENCE 0.5 /* of a sample: neighbours are alike */
+#define LIKELY 3.0   /* e-folds below the likeliest */
 #define SECOND_RISE 0.6 /* … when no other rises more than this share of it */
 
 /* The first sample not before `t`. */
@@ -46,6 +50,13 @@ static size_t best_cut(const struct mt_vd_life *life, size_t from, size_t to, do
     return cut;
 }
 
+static unsigned bin_of(const struct mt_vd_stairs *s, double height)
+{
+    double b = BINS_BELOW + height / s->typical * BINS_A_STEP;
+
+    return b < 0 ? 0 : b >= BINS ? BINS - 1 : (unsigned)b;
+}
+
 /* The sample in [from, to] that rises most; 0 when it does not stand out like a step of `bytes`. */
 static size_t clear_rise(const struct mt_vd_life *life, size_t from, size_t to, double bytes)
 {
@@ -66,48 +77,97 @@ static size_t clear_rise(const struct mt_vd_life *life, size_t from, size_t to, 
     return most >= CLEAR_RISE * bytes && second < SECOND_RISE * most ? best : 0;
 }
 
-/* Where waves lie on the levels: after the last sample that is still near the lower one, not
- * after the first one near the upper, and where one sample rises like the step there. Returns the first sample that may be
- * after the step; *to is the last. */
-static size_t first_held(const struct mt_vd_life *life, size_t from, size_t *to, double below,
-                         double bytes)
+/* How far above its level memory lies, over all plateaus: the logarithm of the share by bins. */
+static void learn_heights(struct mt_vd_work *w, double *out)
 {
-    size_t held = from + 1, rise;
+    const struct mt_vd_life *life = &w->life;
+    const struct mt_vd_stairs *s = &w->stairs;
+    double sum = 0;
 
-    for (size_t i = from; i < *to; i++)
-        if (life->v[i] < below + bytes / 2)
-            held = i + 1;
-    for (size_t i = held; i < *to; i++)
-        if (life->v[i] < below + (1 + TOUCH) * bytes)
-            *to = i;
-    rise = clear_rise(life, held, *to, bytes);
-    if (rise == 0)
-        return held;
-    *to = rise;
-    return rise;
+    for (unsigned b = 0; b < BINS; b++)
+        out[b] = 0;
+    for (unsigned k = 0; k <= s->n; k++) {
+        size_t from = k > 0 ? sample_at(life, s->at[k - 1].after_s) : 0;
+        size_t to = k < s->n ? sample_at(life, s->at[k].before_s) : life->n;
+        double level = k < s->n ? s->at[k].below : s->at[k - 1].above;
+
+        for (size_t i = from; i < to; i++)
+            out[bin_of(s, life->v[i] - level)] += 1;
+        sum += to > from ? to - from : 0;
+    }
+    for (unsigned b = 0; b < BINS; b++)
+        out[b] = log((out[b] + 0.2) / (sum + 0.2 * BINS));
 }
 
-static void place(struct mt_vd_work *w, unsigned k)
+/* Where waves lie on the levels: heights above the level are alike before and after the step, so
+ * each sample speaks for one side of it. Returns the middle of all cuts by how likely they are;
+ * *from and *to become the first and last likely ones. */
+static size_t likely_cut(const struct mt_vd_work *w, unsigned k, const double *heights, size_t *from,
+                         size_t *to)
+{
+    const struct mt_vd_life *life = &w->life;
+    const struct mt_vd_stairs *s = &w->stairs;
+    double sum = 0, best = -INFINITY, weights = 0, mean = 0;
+    size_t first = *to, last = *from + 1;
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        sum = 0;
+        for (size_t i = *from; i < *to; i++) {
+            sum += EVIDENCE * (heights[bin_of(s, life->v[i] - s->at[k].below)] -
+                               heights[bin_of(s, life->v[i] - s->at[k].above)]);
+            if (pass == 0) {
+                best = fmax(best, sum);
+                continue;
+            }
+            weights += exp(sum - best);
+            mean += exp(sum - best) * (double)(i + 1);
+            if (sum > best - LIKELY) {
+                first = i + 1 < first ? i + 1 : first;
+                last = i + 1;
+            }
+        }
+    }
+    *from = first;
+    *to = last;
+    return (size_t)(mean / weights + 0.5);
+}
+
+/* The window in which step k must lie: between its neighbours. */
+static void window(const struct mt_vd_work *w, unsigned k, size_t *from, size_t *to)
+{
+    const struct mt_vd_life *life = &w->life;
+    const struct mt_vd_stairs *s = &w->stairs;
+    size_t margin = w->floor.waves ? w->floor.width : 2 * (size_t)w->floor.width;
+    size_t low = k > 0 ? sample_at(life, s->at[k - 1].after_s) : 0;
+    size_t high = k + 1 < s->n ? sample_at(life, s->at[k + 1].before_s) : life->n - 1;
+    size_t before = sample_at(life, s->at[k].before_s), after = sample_at(life, s->at[k].after_s);
+
+    *from = before > low + margin ? before - margin : low < before ? low : before;
+    *to = after + margin < high ? after + margin : high > after ? high : after;
+}
+
+static void place(struct mt_vd_work *w, unsigned k, const double *heights)
 {
     const struct mt_vd_life *life = &w->life;
     struct mt_vd_stairs *s = &w->stairs;
-    size_t from = sample_at(life, s->at[k].before_s), to = sample_at(life, s->at[k].after_s), first;
-    size_t margin = w->floor.waves ? 0 : 2 * (size_t)w->floor.width;
-    size_t low = k > 0 ? sample_at(life, s->at[k - 1].after_s) : 0;
-    size_t high = k + 1 < s->n ? sample_at(life, s->at[k + 1].before_s) : life->n - 1;
+    size_t from, to, cut;
 
-    from = from > low + margin ? from - margin : low < from ? low : from;
-    to = to + margin < high ? to + margin : high > to ? high : to;
+    window(w, k, &from, &to);
     if (to <= from)
         return;
     if (w->floor.waves) {
-        first = first_held(life, from, &to, s->at[k].below, s->at[k].bytes);
+        size_t rise;
+
+        cut = likely_cut(w, k, heights, &from, &to);
+        rise = clear_rise(life, from, to, s->at[k].bytes);
+        if (rise > 0)
+            cut = from = to = rise;
     } else {
-        first = best_cut(life, from, to, s->at[k].below, s->at[k].above);
-        to = first;
+        cut = from = to = best_cut(life, from, to, s->at[k].below, s->at[k].above);
     }
-    s->at[k].before_s = life->t[first - 1];
+    s->at[k].before_s = life->t[from - 1];
     s->at[k].after_s = life->t[to];
+    s->at[k].at_s = (life->t[cut - 1] + life->t[cut]) / 2;
 }
 
 /* A step that is taken in a few goes: what lies far closer together than steps usually do is one
@@ -154,8 +214,12 @@ static void drop_small(struct mt_vd_work *w)
 
 void mt_vd_place_steps(struct mt_vd_work *w)
 {
+    double heights[BINS];
+
     gather_goes(&w->stairs);
     drop_small(w);
+    if (w->floor.waves)
+        learn_heights(w, heights);
     for (unsigned k = 0; k < w->stairs.n; k++)
-        place(w, k);
+        place(w, k, heights);
 }

@@ -85,7 +85,7 @@ static void take_steps(const struct mt_vd_work *w, int64_t start_ns, struct mt_v
         kept += w->stairs.at[k].bytes;
         s->before_ns = start_ns + to_ns(w->stairs.at[k].before_s);
         s->after_ns = start_ns + to_ns(w->stairs.at[k].after_s);
-        s->t_ns = s->before_ns + (s->after_ns - s->before_ns) / 2;
+        s->t_ns = start_ns + to_ns(w->stairs.at[k].at_s);
         s->bytes = (int64_t)w->stairs.at[k].bytes;
         s->kept_bytes = (int64_t)kept;
     }
