@@ -77,6 +77,8 @@ static int where(struct answer *a, int64_t address, const char *at, int64_t run)
     moment_print(a, "", &m);
     if (a->json)
         json_address(&a->out, "address", address);
+    else
+        putchar('\n');
     bind_place(a, &m, address);
     code = answer_rows(a, "lives", sql_lives, columns, &n);
     if (a->json)
