@@ -29,7 +29,7 @@ INSERT OR IGNORE INTO setting(name, value, description) VALUES
     ('min_share_permille', 600, ''), ('plateau_permille', 500, ''),
     ('min_growth_bytes', 1048576, ''), ('thin_after_samples', 100000, '');
 
-INSERT INTO run(id, uuid, label, state, state_detail, host, os, pid, parent_pid, exe, name,
+INSERT INTO run(id, uuid, label, state, state_detail, host, os, pid, parent_pid, recorder_pid, exe, name,
                 allocator, start_wall_ns, start_monotonic_ns, stop_wall_ns, process_start_ns,
                 page_bytes, interval_ms, commit_ms, budget_ns, flags, max_file_bytes,
                 host_memory_bytes, cgroup_limit_bytes, address_limit_bytes, data_limit_bytes,
@@ -37,11 +37,11 @@ INSERT INTO run(id, uuid, label, state, state_detail, host, os, pid, parent_pid,
 VALUES
     (1, '00000000-0000-4000-8000-000000000001',
      'evil' || char(27) || '[31m' || char(10) || '"quoted" ' || char(8238) || 'txt', 'interrupted',
-     'its process was gone', 'box', 'Linux 6.1.0 x86_64', 100, 1, '/usr/bin/evil', 'evil', '',
+     'its process was gone', 'box', 'Linux 6.1.0 x86_64', 100, 1, 100, '/usr/bin/evil', 'evil', '',
      strftime('%s', '2026-11-29 11:00:00') * 1000000000, 5000000000, NULL, NULL,
      4096, 1000, 1000, 10000000, 5, NULL, NULL, NULL, NULL, NULL, NULL, '0.1.0', '3.40.1'),
     (2, '00000000-0000-4000-8000-000000000002', 'server', 'stopped', '', 'box',
-     'Linux 6.1.0 x86_64', 4242, 1, '/usr/bin/server', 'server', 'glibc 2.36',
+     'Linux 6.1.0 x86_64', 4242, 1, 4242, '/usr/bin/server', 'server', 'glibc 2.36',
      strftime('%s', '2026-11-29 12:00:00') * 1000000000, 3605000000000,
      strftime('%s', '2026-11-29 12:01:00') * 1000000000, NULL,
      4096, 1000, 1000, 10000000, 0, 1073741824, 8589934592, 2147483648, NULL, NULL, 65530,

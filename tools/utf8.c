@@ -2,7 +2,7 @@
 /* tools: foreign bytes → characters, harmless text, widths.
  * In: any bytes. Out: what a terminal may see. Called by out_table.c, out_json.c, complain().
  * Must not depend on the locale: what is hostile is so everywhere. */
-#include "text.h"
+#include "utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,22 +16,30 @@ static const struct {
     uint32_t mask, least;
 } forms[] = {{0, 0}, {0x7f, 0}, {0x1f, 0x80}, {0x0f, 0x800}, {0x07, 0x10000}};
 
+static size_t length_by_first(unsigned char first)
+{
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
+        return 0;
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
 uint32_t text_first(const char *s, size_t n, size_t *out_length)
 {
     const unsigned char *p = (const unsigned char *)s;
-    size_t length = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    uint32_t c;
+    size_t length = length_by_first(p[0]);
+    uint32_t c = p[0] & forms[length].mask;
 
     *out_length = 1;
-    if (length == 0 || length > n || p[0] > 0xf4)
+    if (length == 0 || length > n)
         return TEXT_INVALID;
-    c = p[0] & forms[length].mask;
     for (size_t i = 1; i < length; i++) {
         if ((p[i] & 0xc0) != 0x80)
             return TEXT_INVALID;
         c = c << 6 | (p[i] & 0x3f);
     }
-    if (length > 1 && (c < forms[length].least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)))
+    if (c < forms[length].least || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
         return TEXT_INVALID;
     *out_length = length;
     return c;
@@ -42,7 +50,7 @@ bool text_is_hostile(uint32_t c)
     static const struct {
         uint32_t first, last;
     } ranges[] = {
-        {0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200f}, {0x2028, 0x202e},
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x200b, 0x200f},   {0x2028, 0x202e},
         {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
     };
 

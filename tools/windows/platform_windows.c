@@ -4,8 +4,8 @@
  * Uses: SetConsoleCtrlHandler, Sleep, QueryPerformanceCounter (Windows 2000). */
 #include <windows.h>
 
-#include "command.h"
-#include "host.h"
+#include "../command.h"
+#include "../platform.h"
 
 static volatile LONG interrupted;
 
@@ -16,18 +16,18 @@ static BOOL WINAPI note_interrupt(DWORD kind)
     return TRUE;
 }
 
-void host_hold_interrupts(void)
+void platform_hold_interrupts(void)
 {
     SetConsoleCtrlHandler(note_interrupt, TRUE);
 }
 
-bool host_wait(int64_t ns)
+bool platform_wait(int64_t ns)
 {
     Sleep((DWORD)(ns / 1000000));
     return interrupted != 0;
 }
 
-int64_t host_monotonic_ns(void)
+int64_t platform_monotonic_ns(void)
 {
     LARGE_INTEGER count, per_second;
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <time.h>
 
-#include "host.h"
+#include "../platform.h"
 
 #define NS 1000000000
 
@@ -21,14 +21,14 @@ static sigset_t interrupts(void)
     return set;
 }
 
-void host_hold_interrupts(void)
+void platform_hold_interrupts(void)
 {
     sigset_t set = interrupts();
 
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-bool host_wait(int64_t ns)
+bool platform_wait(int64_t ns)
 {
     const struct timespec time = {(time_t)(ns / NS), (long)(ns % NS)};
     sigset_t set = interrupts();
@@ -36,7 +36,7 @@ bool host_wait(int64_t ns)
     return sigtimedwait(&set, NULL, &time) > 0;
 }
 
-int64_t host_monotonic_ns(void)
+int64_t platform_monotonic_ns(void)
 {
     struct timespec time;
 

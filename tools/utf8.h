@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Text from files and other programs: any bytes, perhaps meant to harm a terminal. */
-#ifndef MEMTRACER_TOOLS_TEXT_H
-#define MEMTRACER_TOOLS_TEXT_H
+#ifndef MEMTRACER_TOOLS_UTF8_H
+#define MEMTRACER_TOOLS_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
