@@ -107,8 +107,8 @@ int mt_file_check(const char *path, enum mt_file_kind *out)
 
 int mt_file_check_open(struct mt_db *db, bool *out_empty)
 {
-    int64_t pages, application_id, version;
-    int error = mt_db_number(db, "PRAGMA page_count", 0, &pages);
+    int64_t objects, application_id, version;
+    int error = mt_db_number(db, "SELECT count(*) FROM sqlite_schema", 0, &objects);
 
     if (!error)
         error = mt_db_number(db, "PRAGMA application_id", 0, &application_id);
@@ -116,8 +116,9 @@ int mt_file_check_open(struct mt_db *db, bool *out_empty)
         error = mt_db_number(db, "PRAGMA user_version", 0, &version);
     if (error)
         return error;
-    *out_empty = pages == 0;
-    return pages ? judge(db->path, (uint32_t)application_id, (uint32_t)version) : TRACER_OK;
+    *out_empty = !objects && !application_id && !version;
+    return *out_empty ? TRACER_OK
+                      : judge(db->path, (uint32_t)application_id, (uint32_t)version);
 }
 
 /* Is `pid` on this host the very process that began at `start_ns`? */
