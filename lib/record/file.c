@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "memtracer/version.h"
+#include "record/vfs.h"
 
 #define HEADER_BYTES 100
 #define USER_VERSION_AT 60
@@ -28,27 +29,36 @@ static uint32_t big_endian(const unsigned char *p)
 static int judge(const char *path, uint32_t application_id, uint32_t version)
 {
     if (application_id != TRACER_APPLICATION_ID)
-        return mt_error_set(TRACER_EDB, "%s is a SQLite file of another program and was left "
-                                        "untouched: choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s is a SQLite file of another program and was left "
+                            "untouched: choose another path",
+                            path);
     if (version > TRACER_SCHEMA_VERSION)
-        return mt_error_set(TRACER_ESCHEMA, "%s has schema %u, this memtracer knows up to %d: "
-                                            "use a newer memtracer or another path", path,
-                            version, TRACER_SCHEMA_VERSION);
+        return mt_error_set(TRACER_ESCHEMA,
+                            "%s has schema %u, this memtracer knows up to %d: "
+                            "use a newer memtracer or another path",
+                            path, version, TRACER_SCHEMA_VERSION);
     if (version == 0)
-        return mt_error_set(TRACER_EDB, "%s says it is memtracer's but has no schema number: "
-                                        "choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s says it is memtracer's but has no schema number: "
+                            "choose another path",
+                            path);
     return TRACER_OK;
 }
 
 static int judge_header(const char *path, int rc, const unsigned char *header)
 {
-    if (rc == SQLITE_IOERR_SHORT_READ || (rc == SQLITE_OK &&
-                                          memcmp(header, "SQLite format 3", 16) != 0))
-        return mt_error_set(TRACER_EDB, "%s is not a SQLite file and was left untouched: choose "
-                                        "another path", path);
+    if (rc == SQLITE_IOERR_SHORT_READ ||
+        (rc == SQLITE_OK && memcmp(header, "SQLite format 3", 16) != 0))
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a SQLite file and was left untouched: choose "
+                            "another path",
+                            path);
     if (rc != SQLITE_OK)
-        return mt_error_set(TRACER_EDB, "%s cannot be read as a file (is it a directory?): "
-                                        "choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s cannot be read as a file (is it a directory?): "
+                            "choose another path",
+                            path);
     return judge(path, big_endian(header + APPLICATION_ID_AT),
                  big_endian(header + USER_VERSION_AT));
 }
@@ -60,8 +70,10 @@ static int cannot_open(sqlite3_vfs *vfs, const char *path)
     vfs->xAccess(vfs, path, SQLITE_ACCESS_READ, &readable);
     if (readable)
         return mt_error_set(TRACER_EIO, "%s exists but cannot be opened", path);
-    return mt_error_set(TRACER_EDENIED, "%s cannot be read by this user: change its rights, or "
-                                        "choose another path", path);
+    return mt_error_set(TRACER_EDENIED,
+                        "%s cannot be read by this user: change its rights, or "
+                        "choose another path",
+                        path);
 }
 
 static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
@@ -79,7 +91,7 @@ static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
 
 int mt_file_check(const char *path, enum mt_file_kind *out)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_vfs *vfs = sqlite3_vfs_find(mt_vfs_name());
     sqlite3_file *file;
     const char *name;
     int exists = 0, rc, error;
@@ -106,8 +118,8 @@ int mt_file_check(const char *path, enum mt_file_kind *out)
 
 int mt_file_check_open(struct mt_db *db, bool *out_empty)
 {
-    int64_t pages, application_id, version;
-    int error = mt_db_number(db, "PRAGMA page_count", 0, &pages);
+    int64_t objects, application_id, version;
+    int error = mt_db_number(db, "SELECT count(*) FROM sqlite_schema", 0, &objects);
 
     if (!error)
         error = mt_db_number(db, "PRAGMA application_id", 0, &application_id);
@@ -115,8 +127,8 @@ int mt_file_check_open(struct mt_db *db, bool *out_empty)
         error = mt_db_number(db, "PRAGMA user_version", 0, &version);
     if (error)
         return error;
-    *out_empty = pages == 0;
-    return pages ? judge(db->path, (uint32_t)application_id, (uint32_t)version) : TRACER_OK;
+    *out_empty = !objects && !application_id && !version;
+    return *out_empty ? TRACER_OK : judge(db->path, (uint32_t)application_id, (uint32_t)version);
 }
 
 /* Is `pid` on this host the very process that began at `start_ns`? */
@@ -142,9 +154,10 @@ static int judge_run(const struct mt_db *db, sqlite3_stmt *s, struct mt_os_facts
     mt_os_facts_read(mt_os_process_id(), facts);
     if (!host || strcmp(host, facts->host) != 0 || !same_process(pid, start_ns, facts))
         return TRACER_OK;
-    return mt_error_set(TRACER_ESTATE, "%s is being recorded by process %u%s: stop that tracer, "
-                                       "or put %%p into the path", db->path, pid,
-                        pid == mt_os_process_id() ? " (this one)" : "");
+    return mt_error_set(TRACER_ESTATE,
+                        "%s is being recorded by process %u%s: stop that tracer, "
+                        "or put %%p into the path",
+                        db->path, pid, pid == mt_os_process_id() ? " (this one)" : "");
 }
 
 int mt_file_check_alive(struct mt_db *db)

@@ -15,12 +15,15 @@
 #define STRINGIFY(x) #x
 #define DIGITS(x) STRINGIFY(x)
 
-static const char creation_pragmas[] = "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;";
-static const char identity[] = "PRAGMA application_id = " DIGITS(TRACER_APPLICATION_ID) ";"
-                               "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
+static const char creation_pragmas[] = "PRAGMA page_size = 4096;"
+                                       "PRAGMA auto_vacuum = INCREMENTAL;";
+static const char identity[] = "PRAGMA application_id = " DIGITS(
+    TRACER_APPLICATION_ID) ";"
+                           "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
 
 /* In memory: the samples that retention is about to fold into others. */
-static const char doomed_table[] = "CREATE TEMP TABLE doomed(id INTEGER PRIMARY KEY, owner INTEGER)";
+static const char doomed_table[] =
+    "CREATE TEMP TABLE doomed(id INTEGER PRIMARY KEY, owner INTEGER)";
 
 static int create_tables(struct mt_db *db)
 {
@@ -31,21 +34,12 @@ static int create_tables(struct mt_db *db)
     return error;
 }
 
-/* In one transaction: tables where the file is empty, fixed rows, runs that were cut off. */
-static int prepare_file(struct mt_db *db)
+/* Tables where the file is empty, fixed rows, runs that were cut off. */
+static int fill_file(struct mt_db *db)
 {
     bool empty;
     int error = mt_file_check_open(db, &empty);
 
-    if (!error && !empty)
-        error = mt_file_check_alive(db);
-    if (!error && empty)
-        error = mt_db_script(db, creation_pragmas, "set it up");
-    if (!error)
-        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
-    if (error)
-        return error;
-    error = mt_file_check_open(db, &empty);
     if (!error && empty)
         error = create_tables(db);
     if (!error)
@@ -54,6 +48,23 @@ static int prepare_file(struct mt_db *db)
         error = mt_file_interrupt_runs(db);
     if (!error)
         error = mt_seed(db);
+    return error;
+}
+
+/* Looks without a lock first, so that a live recording is told by its name, then does all in one
+ * transaction. */
+static int prepare_file(struct mt_db *db)
+{
+    bool empty;
+    int error = mt_file_check_open(db, &empty);
+
+    if (!error)
+        error = empty ? mt_db_script(db, creation_pragmas, "set it up") : mt_file_check_alive(db);
+    if (!error)
+        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
+    if (error)
+        return error;
+    error = fill_file(db);
     if (!error)
         error = mt_db_script(db, "COMMIT", "write it");
     if (error)
@@ -97,9 +108,8 @@ static void make_uuid(char out[37])
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
     for (int i = 0; i < 16; i++)
-        n += snprintf(out + n, (size_t)(37 - n), i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
-                                                                                     : "%02x",
-                      b[i]);
+        n += snprintf(out + n, (size_t)(37 - n),
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
 }
 
 static void bind_facts(sqlite3_stmt *s, const struct mt_run_info *info)

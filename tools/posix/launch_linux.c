@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../command.h"
-#include "../host.h"
+#include "../platform.h"
 #include "../preload_names.h"
 #include "memtracer/reader.h"
 #include "program.h"
@@ -55,7 +55,8 @@ static bool find_preload(char *out, size_t room)
     if (is_good_preload(out))
         return true;
     complain("run: %s: is not there, or has a blank or colon in its path, which LD_PRELOAD cannot "
-             "say; %s names another place", out, ENV_PRELOAD);
+             "say; %s names another place",
+             out, ENV_PRELOAD);
     return false;
 }
 
@@ -218,13 +219,28 @@ static int start(const struct launch *l, const struct program *p, const char *pr
     return TOOL_OK;
 }
 
+/* A folder that cannot take the file and its -wal: better said before than after. */
+static bool check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 1;
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof(folder), "%.*s", (int)n, slash ? path : ".");
+    if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    complain("%s: %s: %s", path, folder, strerror(errno));
+    return false;
+}
+
 int launch_program(const struct launch *l, struct launched *out)
 {
     char preload[2 * PATH_MAX];
     struct program p;
     int code;
 
-    if (!find_preload(preload, sizeof(preload)) || !program_find(l->argv, preload, &p))
+    if (!check_folder(l->path) || !find_preload(preload, sizeof(preload)) ||
+        !program_find(l->argv, preload, &p))
         return TOOL_ENVIRONMENT;
     code = start(l, &p, preload, out);
     program_free(&p);
