@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define HEAPS 65536u
+#define HEAPS 16384u
 #define PROBES_A_REGION 4096u
 #define HEAP_BYTES (UINT64_C(64) << 20)
 #define HUGE_HEAP_STEP (UINT64_C(8) << 20) /* four huge pages of 2 MiB */
