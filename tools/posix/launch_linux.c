@@ -176,6 +176,32 @@ static void fill_path(char *out, size_t room, const char *path, pid_t pid)
     out[used] = '\0';
 }
 
+static int note_row(void *user, uint32_t n_columns, const char *const *names,
+                    const tracer_value *values)
+{
+    (void)n_columns;
+    (void)names;
+    (void)values;
+    *(bool *)user = true;
+    return 1;
+}
+
+/* A wrapper that becomes the real program by exec() takes the recording down with it. */
+static void warn_without_sample(const char *path)
+{
+    static const char sql[] = "SELECT 1 FROM sample WHERE run = (SELECT max(id) FROM run)";
+    tracer_reader *r;
+    bool seen = false;
+
+    if (tracer_reader_open(path, &r))
+        return;
+    if (!tracer_reader_query(r, sql, NULL, 0, note_row, &seen) && !seen)
+        complain("%s: the program ended, or became another program by exec, before it was seen; "
+                 "name the real program, not a wrapper, or record it by its pid",
+                 path);
+    tracer_reader_close(r);
+}
+
 static void finish(const struct launch *l, pid_t pid, int report, struct launched *out)
 {
     int error;
@@ -187,6 +213,8 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
     error = tracer_file_finish(out->file);
     if (error)
         complain_library(out->file, error);
+    else
+        warn_without_sample(out->file);
 }
 
 static int start(const struct launch *l, const struct program *p, const char *preload,
