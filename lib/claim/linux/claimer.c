@@ -143,6 +143,11 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
     return TRACER_OK;
 }
 
+void mt_claimer_own_address(struct mt_claimer *c, uint64_t address)
+{
+    c->look.own_address = address;
+}
+
 void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout)
 {
     if (!c->look.self)

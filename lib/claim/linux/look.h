@@ -33,6 +33,7 @@ struct mt_look {
     bool self;
     uint32_t round;           /* counts collections */
     enum mt_allocator allocator;
+    uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
 };
 
