@@ -19,6 +19,7 @@ struct by_module {
 
 /* In order of preference: the C library is there in any case. */
 static const struct by_module modules[] = {
+    { "libasan", MT_ALLOCATOR_ASAN },
     { "libjemalloc", MT_ALLOCATOR_JEMALLOC },
     { "libmimalloc", MT_ALLOCATOR_MIMALLOC },
     { "libtcmalloc", MT_ALLOCATOR_GPERFTOOLS },
@@ -28,17 +29,21 @@ static const struct by_module modules[] = {
     { "libc-2", MT_ALLOCATOR_GLIBC },
 };
 
-/* A writable mapping that is not reserved belongs to these; and what lies in their window. */
+/* What belongs to an allocator: all in its window of addresses, and with some every writable
+ * mapping that is not reserved (under ASan the shadow is, and is not heap). */
 struct shape {
     const char *owner; /* NULL = has no shape */
+    bool noreserve;
     uint64_t low, high;
 };
 
 static const struct shape shapes[MT_ALLOCATOR_COUNT] = {
-    [MT_ALLOCATOR_JEMALLOC] = { "jemalloc", 0, 0 },
-    [MT_ALLOCATOR_MIMALLOC] = { "mimalloc", UINT64_C(2) << 40, UINT64_C(30) << 40 },
-    [MT_ALLOCATOR_TCMALLOC] = { "tcmalloc", 0, 0 },
-    [MT_ALLOCATOR_GPERFTOOLS] = { "tcmalloc", 0, 0 },
+    [MT_ALLOCATOR_JEMALLOC] = { "jemalloc", true, 0, 0 },
+    [MT_ALLOCATOR_MIMALLOC] = { "mimalloc", true, UINT64_C(2) << 40, UINT64_C(30) << 40 },
+    [MT_ALLOCATOR_TCMALLOC] = { "tcmalloc", true, 0, 0 },
+    [MT_ALLOCATOR_GPERFTOOLS] = { "tcmalloc", true, 0, 0 },
+    [MT_ALLOCATOR_ASAN] = { "asan heap", false, UINT64_C(0x600000000000),
+                            UINT64_C(0x640000000000) },
 };
 
 /* ---- which one ---- */
@@ -55,6 +60,8 @@ enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out)
                                         .mi_process_info = symbol("mi_process_info"),
                                         .get_numeric_property =
                                             symbol("MallocExtension_GetNumericProperty") };
+    if (symbol("__asan_init"))
+        return MT_ALLOCATOR_ASAN;
     if (out->mallctl)
         return MT_ALLOCATOR_JEMALLOC;
     if (out->mi_process_info)
@@ -95,7 +102,7 @@ static bool has_shape(const struct mt_look *look, const struct mt_region *r,
 
     if (r->base >= shape->low && r->end <= shape->high)
         return mt_look_is_anonymous(look, r) && !(r->protection & MT_PROT_EXECUTE);
-    return (flags & MT_REGION_NORESERVE) && !(flags & MT_REGION_STACK_HINT) &&
+    return shape->noreserve && (flags & MT_REGION_NORESERVE) && !(flags & MT_REGION_STACK_HINT) &&
            mt_look_is_data(look, r);
 }
 

@@ -222,16 +222,15 @@ static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uin
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
 
-/* Adds the chain that begins at `at`; `fresh` = believe nothing remembered. Returns its end. */
-static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
-                           uint64_t region_end, bool fresh)
+/* Adds the blocks from `at` on. With `trust` a block remembered from the last collection is not
+ * read again. Returns the chain's end. */
+static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                       uint64_t region_end, bool trust)
 {
     struct list *l = &c->lists[c->now];
-    uint32_t first = l->n_blocks, kept = first;
-    bool well;
 
     for (unsigned n = 0; n < BLOCKS_A_REGION && l->n_blocks < BLOCKS && at < region_end; n++) {
-        const struct block *before = fresh ? NULL : find_before(c, at);
+        const struct block *before = trust ? find_before(c, at) : NULL;
         uint64_t end;
 
         if (before && before->end <= region_end)
@@ -241,16 +240,40 @@ static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint
         l->blocks[l->n_blocks++] = (struct block){ at, end, MT_CONFIDENCE_B };
         at = end;
     }
-    well = ends_well(c, look, at, region_end);
+    return at;
+}
+
+/* A chain that ends badly is a guess: small blocks of it are dropped. */
+static void keep_guesses(struct list *l, uint32_t first)
+{
+    uint32_t kept = first;
+
     for (uint32_t i = first; i < l->n_blocks; i++) {
         struct block b = l->blocks[i];
 
-        b.confidence = well ? MT_CONFIDENCE_B : MT_CONFIDENCE_C;
-        if (well || b.end - b.base >= GUESSED_BYTES_LEAST)
+        b.confidence = MT_CONFIDENCE_C;
+        if (b.end - b.base >= GUESSED_BYTES_LEAST)
             l->blocks[kept++] = b;
     }
     l->n_blocks = kept;
-    return at;
+}
+
+/* Adds the chain that begins at `at`; `fresh` = believe nothing remembered. What is remembered is
+ * believed only when it leads to a good end. Returns the chain's end. */
+static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                           uint64_t region_end, bool fresh)
+{
+    struct list *l = &c->lists[c->now];
+    uint32_t first = l->n_blocks;
+    uint64_t end = follow(c, look, at, region_end, !fresh);
+
+    if (!fresh && end > at && !ends_well(c, look, end, region_end)) {
+        l->n_blocks = first;
+        end = follow(c, look, at, region_end, false);
+    }
+    if (!ends_well(c, look, end, region_end))
+        keep_guesses(l, first);
+    return end;
 }
 
 /* Known spans of one region are few; a span may lie in another. */
