@@ -110,7 +110,8 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail);
 
 /* ---- tick.c ---- */
 
-/* One pass: OS memory → regions → owners → types → differences → rows. */
+/* One pass: OS memory → regions → owners → types → differences → rows. Returns what the recorder
+ * says; what the source says is left in work->source_error. */
 int mt_tick(struct tracer *t, const struct mt_tick_request *request);
 
 /* ---- look.c: the left half of a tick ---- */
