@@ -3,7 +3,7 @@
 #ifndef TEST_SUPPORT_FAKE_MEMORY_H
 #define TEST_SUPPORT_FAKE_MEMORY_H
 
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 #include "support/build.h"
 
 #define FAKE_PAGE UINT64_C(4096)
@@ -49,7 +49,7 @@ static inline uint64_t fake_presence(struct mt_remote *r, uint64_t first_page)
     return bits;
 }
 
-static const struct mt_remote_ops fake_ops = { fake_copy, fake_presence };
+static const struct mt_remote_ops fake_ops = {fake_copy, fake_presence};
 
 static inline void fake_poke(uint64_t address, uint64_t value)
 {
@@ -62,13 +62,13 @@ static inline int fake_begin(void **state)
     if (build_begin(state) || mt_claim_set_init(&fake_set, 256, 16, 16))
         return -1;
     n_fake_words = n_fake_reads = 0;
-    fake_remote = (struct mt_remote){ .ops = &fake_ops, .page_bytes = FAKE_PAGE };
-    fake_look = (struct mt_look){ .remote = &fake_remote,
-                                  .strings = built.strings,
-                                  .snapshot = &built,
-                                  .out = &fake_set,
-                                  .pid = 1000,
-                                  .allocator = MT_ALLOCATOR_GLIBC };
+    fake_remote = (struct mt_remote){.ops = &fake_ops, .page_bytes = FAKE_PAGE};
+    fake_look = (struct mt_look){.remote = &fake_remote,
+                                 .strings = built.strings,
+                                 .snapshot = &built,
+                                 .out = &fake_set,
+                                 .pid = 1000,
+                                 .allocator = MT_ALLOCATOR_GLIBC};
     return 0;
 }
 

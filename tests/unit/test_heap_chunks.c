@@ -25,7 +25,7 @@ static void poke_block(uint64_t base, uint64_t word0, uint64_t word1)
 static void claim_first(uint64_t base, uint64_t stop, uint8_t type, uint8_t rank)
 {
     mt_claim_add(&fake_set,
-                 &(struct mt_claim){ .base = base, .end = stop, .type = type, .rank = rank });
+                 &(struct mt_claim){.base = base, .end = stop, .type = type, .rank = rank});
 }
 
 static uint32_t n_blocks(void)
@@ -118,16 +118,16 @@ static void lies_are_refused(void **state)
     static const struct {
         uint64_t word0, word1;
     } lies[] = {
-        { 0, 0x101003 },   /* arena's flag bits */
-        { 0, 0x101000 },   /* not mapped apart */
-        { 0, 0x100f02 },   /* no whole pages */
-        { 16, 0x100002 },  /* does not begin the mapping */
-        { 0, 2 },          /* a chain that never moves */
-        { 0, 0x200002 },   /* larger than the region */
-        { 0, UINT64_MAX - 0xfff + 2 }, /* the end wraps */
-        { 0, 0xfffffffffffffff2 },     /* the newer size wraps */
-        { 0, 0x90002 },    /* across the border of a stack */
-        { 0, 0x4002 },     /* a small one that ends in the midst of something */
+        {0, 0x101003},               /* arena's flag bits */
+        {0, 0x101000},               /* not mapped apart */
+        {0, 0x100f02},               /* no whole pages */
+        {16, 0x100002},              /* does not begin the mapping */
+        {0, 2},                      /* a chain that never moves */
+        {0, 0x200002},               /* larger than the region */
+        {0, UINT64_MAX - 0xfff + 2}, /* the end wraps */
+        {0, 0xfffffffffffffff2},     /* the newer size wraps */
+        {0, 0x90002},                /* across the border of a stack */
+        {0, 0x4002},                 /* a small one that ends in the midst of something */
     };
     const uint64_t base = 0x7f5e53c00000, stop = base + 0x100000;
 

@@ -125,14 +125,14 @@ static void headers_that_lie_are_refused(void **state)
     static const struct {
         uint64_t arena, previous, size, accessible;
     } lies[] = {
-        { 0x7f5e44000040, 0, 0x21000, 0x21000 },              /* arena elsewhere */
-        { 0x7f5e44000030, 0x7f5e44000000, 0x21000, 0x21000 }, /* before itself */
-        { 0x7f5e44000030, 0, 0x21008, 0x21000 },              /* no whole pages */
-        { 0x7f5e44000030, 0, 0x22000, 0x21000 },              /* more than accessible */
-        { 0x7f5e44000030, 0, 0x20000, 0x20000 },              /* not the region's size */
-        { 0x7f5e44000030, 0, 0x21000, 0x8000000 },            /* larger than a heap */
-        { 0x7f5e40000030, 0x7f5e40000000, 0x21000, 0x21000 }, /* of an arena that is not there */
-        { 0, 0, 0, 0 },
+        {0x7f5e44000040, 0, 0x21000, 0x21000},              /* arena elsewhere */
+        {0x7f5e44000030, 0x7f5e44000000, 0x21000, 0x21000}, /* before itself */
+        {0x7f5e44000030, 0, 0x21008, 0x21000},              /* no whole pages */
+        {0x7f5e44000030, 0, 0x22000, 0x21000},              /* more than accessible */
+        {0x7f5e44000030, 0, 0x20000, 0x20000},              /* not the region's size */
+        {0x7f5e44000030, 0, 0x21000, 0x8000000},            /* larger than a heap */
+        {0x7f5e40000030, 0x7f5e40000000, 0x21000, 0x21000}, /* of an arena that is not there */
+        {0, 0, 0, 0},
     };
     const uint64_t h = 0x7f5e44000000, rw = h + 0x21000;
 

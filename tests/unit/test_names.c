@@ -30,20 +30,20 @@ static void labels_have_their_types(void **state)
         const char *name;
         uint8_t type;
     } cases[] = {
-        { "[anon: glibc: malloc]", MT_TYPE_HEAP },
-        { "[anon: glibc: malloc arena]", MT_TYPE_HEAP },
-        { "[anon: glibc: pthread stack: 77]", MT_TYPE_STACK },
-        { "[anon:mimalloc]", MT_TYPE_HEAP },
-        { "[anon:jemalloc_pg_overcommit]", MT_TYPE_HEAP },
-        { "[anon:tcmalloc_region_NORMAL_page_8192_lfr_4]", MT_TYPE_HEAP },
-        { "[anon: Go: heap]", MT_TYPE_MANAGED_HEAP },
-        { "[anon:cpython:pymalloc]", MT_TYPE_MANAGED_HEAP },
-        { "[anon:dalvik-main space (region space)]", MT_TYPE_MANAGED_HEAP },
-        { "[anon:Ruby:nt_alloc_thread_stack_chunk]", MT_TYPE_STACK },
-        { "[anon:Ruby:io_buffer_map_memory]", MT_TYPE_MANAGED_HEAP },
-        { "[anon:memtracer]", MT_TYPE_TRACER },
-        { "/memfd:java_heap (deleted)", MT_TYPE_MANAGED_HEAP },
-        { "/memfd:doublemapper (deleted)", MT_TYPE_MANAGED_HEAP },
+        {"[anon: glibc: malloc]", MT_TYPE_HEAP},
+        {"[anon: glibc: malloc arena]", MT_TYPE_HEAP},
+        {"[anon: glibc: pthread stack: 77]", MT_TYPE_STACK},
+        {"[anon:mimalloc]", MT_TYPE_HEAP},
+        {"[anon:jemalloc_pg_overcommit]", MT_TYPE_HEAP},
+        {"[anon:tcmalloc_region_NORMAL_page_8192_lfr_4]", MT_TYPE_HEAP},
+        {"[anon: Go: heap]", MT_TYPE_MANAGED_HEAP},
+        {"[anon:cpython:pymalloc]", MT_TYPE_MANAGED_HEAP},
+        {"[anon:dalvik-main space (region space)]", MT_TYPE_MANAGED_HEAP},
+        {"[anon:Ruby:nt_alloc_thread_stack_chunk]", MT_TYPE_STACK},
+        {"[anon:Ruby:io_buffer_map_memory]", MT_TYPE_MANAGED_HEAP},
+        {"[anon:memtracer]", MT_TYPE_TRACER},
+        {"/memfd:java_heap (deleted)", MT_TYPE_MANAGED_HEAP},
+        {"/memfd:doublemapper (deleted)", MT_TYPE_MANAGED_HEAP},
     };
 
     (void)state;
@@ -59,8 +59,9 @@ static void labels_have_their_types(void **state)
 
 static void other_names_are_nobodys(void **state)
 {
-    static const char *const others[] = { "", "[heap]", "[anon:my pool]", "/memfd:x (deleted)",
-                                          "/usr/lib/libmimalloc.so.2.0", "[vdso]" };
+    static const char *const others[] = {
+        "",      "[heap]", "[anon:my pool]", "/memfd:x (deleted)", "/usr/lib/libmimalloc.so.2.0",
+        "[vdso]"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

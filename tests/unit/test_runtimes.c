@@ -4,8 +4,7 @@
 
 static void load(const char *path)
 {
-    fake_set.modules[fake_set.n_modules++].path =
-        mt_strings_add(built.strings, path, strlen(path));
+    fake_set.modules[fake_set.n_modules++].path = mt_strings_add(built.strings, path, strlen(path));
 }
 
 static void collect(void)

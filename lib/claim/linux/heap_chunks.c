@@ -10,7 +10,7 @@
  * when the chain ends where the region or something known begins; a chain that ends before memory
  * of unknown owner is a guess, and only large blocks are guessed. A header's page was written by
  * malloc: a page that is absent ends the walk. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ void mt_chunks_free(struct mt_chunks *c)
 static void add_known(struct mt_chunks *c, uint64_t base, uint64_t end)
 {
     if (c->n_known < KNOWN)
-        c->known[c->n_known++] = (struct span){ base, end };
+        c->known[c->n_known++] = (struct span){base, end};
 }
 
 static void add_own(void *user, uint64_t base, uint64_t bytes)
@@ -237,7 +237,7 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
             end = before->end;
         else if (!read_block(c, look, at, region_end, &end))
             break;
-        l->blocks[l->n_blocks++] = (struct block){ at, end, MT_CONFIDENCE_B };
+        l->blocks[l->n_blocks++] = (struct block){at, end, MT_CONFIDENCE_B};
         at = end;
     }
     return at;
@@ -324,13 +324,13 @@ static void show(const struct mt_chunks *c, struct mt_look *look)
     uint32_t owner = l->n_blocks ? mt_look_string(look, "malloc block") : 0;
 
     for (uint32_t i = 0; i < l->n_blocks; i++)
-        mt_claim_add(look->out, &(struct mt_claim){ .base = l->blocks[i].base,
-                                                    .end = l->blocks[i].end,
-                                                    .owner = owner,
-                                                    .flags = MT_CLAIM_APART,
-                                                    .type = MT_TYPE_HEAP,
-                                                    .rank = MT_RANK_CHUNK,
-                                                    .confidence = l->blocks[i].confidence });
+        mt_claim_add(look->out, &(struct mt_claim){.base = l->blocks[i].base,
+                                                   .end = l->blocks[i].end,
+                                                   .owner = owner,
+                                                   .flags = MT_CLAIM_APART,
+                                                   .type = MT_TYPE_HEAP,
+                                                   .rank = MT_RANK_CHUNK,
+                                                   .confidence = l->blocks[i].confidence});
 }
 
 /* True for the regions whose turn it is to be walked again though they did not change. */
@@ -346,7 +346,7 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
                            const struct mt_region *r, uint32_t *cursor)
 {
     struct list *l = &c->lists[c->now];
-    struct walked w = { r->base, r->end, l->n_blocks, 0 };
+    struct walked w = {r->base, r->end, l->n_blocks, 0};
     const struct walked *before = same_before(c, &w, cursor);
     bool due = is_due(c, look);
 
@@ -371,8 +371,7 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
         if (mt_look_is_data(look, &s->regions[i]))
             collect_region(c, look, &s->regions[i], &cursor);
     if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
-        c->next_check = c->next_check + CHECKS_A_ROUND < l->n_regions
-                            ? c->next_check + CHECKS_A_ROUND
-                            : 0;
+        c->next_check =
+            c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
     show(c, look);
 }

@@ -8,7 +8,7 @@
  * first heap of an arena has the arena right behind: 0x20 bytes in glibc 2.10–2.34, 0x30 since. A
  * full heap has no tail and may be one region with the next, so every multiple inside a region is
  * looked at. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
@@ -21,7 +21,7 @@
 #define CHAIN_PASSES 8u
 #define ROUNDS_BETWEEN_PROBES 16u
 
-static const uint64_t arena_offsets[] = { 0x20, 0x30 };
+static const uint64_t arena_offsets[] = {0x20, 0x30};
 
 struct heap {
     uint64_t base, region_base, region_end;
@@ -93,7 +93,7 @@ static void probe(const struct mt_look *look, const struct mt_region *r, uint64_
 {
     uint64_t words[5];
 
-    *out = (struct heap){ .base = base, .region_base = r->base, .region_end = r->end };
+    *out = (struct heap){.base = base, .region_base = r->base, .region_end = r->end};
     if (!mt_remote_read(look->remote, base, words, sizeof(words)))
         return;
     out->arena = words[0];
@@ -208,12 +208,12 @@ static void claim_heap(struct mt_look *look, const struct heap *h, uint32_t owne
 {
     uint64_t end = h->region_end < h->limit ? h->region_end : h->limit;
     uint32_t tail = mt_snapshot_find(look->snapshot, end);
-    struct mt_claim c = { .base = h->base,
-                          .end = end,
-                          .owner = owner,
-                          .type = MT_TYPE_HEAP,
-                          .rank = MT_RANK_ARENA,
-                          .confidence = MT_CONFIDENCE_B };
+    struct mt_claim c = {.base = h->base,
+                         .end = end,
+                         .owner = owner,
+                         .type = MT_TYPE_HEAP,
+                         .rank = MT_RANK_ARENA,
+                         .confidence = MT_CONFIDENCE_B};
 
     mt_claim_add(look->out, &c);
     if (end == h->limit || tail == look->snapshot->n_regions ||
@@ -221,8 +221,8 @@ static void claim_heap(struct mt_look *look, const struct heap *h, uint32_t owne
         !mt_look_is_anonymous(look, &look->snapshot->regions[tail]))
         return;
     c.base = end;
-    c.end = look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end
-                                                         : h->limit;
+    c.end =
+        look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end : h->limit;
     c.flags = MT_CLAIM_RESERVED;
     mt_claim_add(look->out, &c);
 }
