@@ -9,7 +9,7 @@
  * full heap has no tail and may be one region with the next, so every multiple inside a region is
  * looked at. What a heap gave back when it shrank stays accessible beyond its size: it is the
  * arena's, but not in it, as malloc counts. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
