@@ -108,7 +108,7 @@ static void count(struct mt_work *w, uint8_t *depth)
         w->cannot_count = true;
 }
 
-int mt_look(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
+int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
     struct mt_work *w = t->work;
     struct mt_interval_list *list = &w->intervals[w->now];
