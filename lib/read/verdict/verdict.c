@@ -283,8 +283,10 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
         last[k] = joined[k].last;
     }
     choose_type(v, last, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
-    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0)
+    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0) {
         mt_vd_blame(in, v);
+        sum_up_steps(&v->types[v->type]);
+    }
     if (v->leak && in->limit_bytes > 0)
         mt_vd_foresee(in, last, v);
     mt_memory_free(w);
