@@ -29,6 +29,7 @@ struct mt_vd_thin {
     double t[MT_VD_THIN];    /* of the least value */
     double least[MT_VD_THIN];
     double middle[MT_VD_THIN];
+    double calm[MT_VD_THIN]; /* the middle without short bursts */
     double swing; /* highest less lowest sample */
     double end_s; /* of the last sample */
 };
@@ -93,6 +94,7 @@ struct mt_vd_opinion {
     double power; /* the growth goes on as time to this power */
     double folds; /* exponential only: e-folds over the life */
     double life_s;
+    bool moves; /* more than noise */
 };
 
 enum mt_vd_curve {
@@ -126,6 +128,7 @@ struct mt_vd_wave {
     unsigned swings;  /* large falls */
     double low_share; /* share of time near the lowest level */
     double middle;    /* middle value within the swing */
+    double memory;     /* lag-one correlation */
     double rise_share; /* rises among all changes between samples */
 };
 
@@ -147,6 +150,7 @@ struct mt_vd_work {
 /* math.c */
 double mt_vd_median(double *v, size_t n); /* reorders v */
 void mt_vd_isotonic(const double *y, unsigned n, double *out);
+double mt_vd_memory(const double *y, unsigned n);
 double mt_vd_noise(const double *y, unsigned n, double *scratch);
 
 /* thin.c */

@@ -225,22 +225,26 @@ static void judge_type(const struct mt_verdict_input *in, unsigned type, struct 
     conclude(in, j, out);
 }
 
-/* What speaks for a type being the one in question: a leak, then a shape, then its size. */
-static double claim(const struct mt_verdict_type *t, double page)
+/* What speaks for a type being the one in question: a leak, then a movement, then its size. */
+static double claim(const struct mt_verdict_type *t, bool moves, double page)
 {
     double size = (double)(t->leak ? t->kept_bytes : t->swing_bytes);
-    bool shaped = t->shape != MT_VERDICT_STEADY && t->shape != MT_VERDICT_TOO_SHORT &&
-                  size >= LEAST_PAGES * page;
 
-    return size + (t->leak ? 0x1p62 : shaped ? 0x1p60 : 0);
+    return size + (t->leak ? 0x1p62 : moves && size >= LEAST_PAGES * page ? 0x1p60 : 0);
 }
 
-static void choose_type(struct mt_verdict *v, double page)
+static void choose_type(struct mt_verdict *v, const struct mt_vd_opinion *last, double page)
 {
-    v->type = 0;
-    for (unsigned k = 1; k < v->n_types; k++)
-        if (claim(&v->types[k], page) > claim(&v->types[v->type], page))
+    double most = -1;
+
+    for (unsigned k = 0; k < v->n_types; k++) {
+        double c = claim(&v->types[k], last[k].moves, page);
+
+        if (c > most) {
+            most = c;
             v->type = k;
+        }
+    }
     v->shape = v->types[v->type].shape;
     v->leak = v->types[v->type].leak;
     v->confidence = v->types[v->type].confidence;
@@ -278,9 +282,11 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
         judge_type(in, k, w, &joined[k], &v->types[k]);
         last[k] = joined[k].last;
     }
-    choose_type(v, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
-    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0)
+    choose_type(v, last, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
+    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0) {
         mt_vd_blame(in, v);
+        sum_up_steps(&v->types[v->type]);
+    }
     if (v->leak && in->limit_bytes > 0)
         mt_vd_foresee(in, last, v);
     mt_memory_free(w);
