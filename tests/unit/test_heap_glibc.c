@@ -163,19 +163,38 @@ static void absent_pages_and_other_memory_are_not_read(void **state)
     assert_int_equal(n_fake_reads, 0);
 }
 
-static void what_did_not_change_is_not_read_again(void **state)
+static void what_is_no_heap_is_not_read_again(void **state)
 {
     const uint64_t h = 0x7f5e44000000, rw = h + 0x21000;
 
     (void)state;
     build_region(h, rw, "rw-p", "");
-    build_region(rw, h + LINE, "---p", "");
-    poke_heap(h, h + 0x30, 0, 0x21000, 0x1000);
+    poke_heap(h, h + 0x50, 0, 0x21000, 0x1000);
     collect();
     n_fake_reads = 0;
     collect();
     assert_int_equal(n_fake_reads, 0);
+    assert_int_equal(fake_set.n_claims, 0);
+}
+
+/* Without a change of the mapping: a heap that shrinks keeps what it had accessible. */
+static void a_heap_that_shrank_is_smaller_at_once(void **state)
+{
+    const uint64_t h = 0x7f5e44000000, rw = h + 0x41000;
+
+    (void)state;
+    build_region(h, rw, "rw-p", "");
+    build_region(rw, h + LINE, "---p", "");
+    poke_heap(h, h + 0x30, 0, 0x41000, 0x1000);
+    collect();
     assert_int_equal(fake_set.n_claims, 2);
+    poke_heap(h, h + 0x30, 0, 0x21000, 0x1000);
+    fake_poke(h + 0x18, 0x41000);
+    collect();
+    assert_int_equal(fake_set.n_claims, 3);
+    assert_int_equal(fake_claim(h, h + 0x21000)->flags, 0);
+    assert_int_equal(fake_claim(h + 0x21000, rw)->flags, MT_CLAIM_RESERVED);
+    assert_int_equal(fake_claim(rw, h + LINE)->flags, MT_CLAIM_RESERVED);
 }
 
 int main(void)
@@ -189,7 +208,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_heap_that_grew_meanwhile_is_still_one, begin, end),
         cmocka_unit_test_setup_teardown(headers_that_lie_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(absent_pages_and_other_memory_are_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(what_did_not_change_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_no_heap_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(a_heap_that_shrank_is_smaller_at_once, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

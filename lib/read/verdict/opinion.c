@@ -6,19 +6,19 @@
 
 #include "read/verdict/parts.h"
 
-#define PENALTY 3.0        /* of a cut, in σ² ln n */
-#define PLATEAU 0.07       /* of the growth: less in the last two fifths is a plateau */
-#define LAST_THIRD 0.02    /* and so is less than this in the last third */
-#define MOST_STEPS 55      /* more are pieces of a rate, not events */
-#define POINTS_PER_STEP 3  /* a staircase's floor is seen between its steps */
-#define MOST_INSIDE 0.4    /* of the growth may seem to happen between steps */
-#define SMALL_INSIDE 0.1   /* of it may really happen there */
+#define PENALTY 3.0       /* of a cut, in σ² ln n */
+#define PLATEAU 0.07      /* of the growth: less in the last two fifths is a plateau */
+#define LAST_THIRD 0.02   /* and so is less than this in the last third */
+#define MOST_STEPS 55     /* more are pieces of a rate, not events */
+#define POINTS_PER_STEP 3 /* a staircase's floor is seen between its steps */
+#define MOST_INSIDE 0.4   /* of the growth may seem to happen between steps */
+#define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define LATE_ONSET 0.7     /* of the squares a straight line leaves */
-#define MOVES 0.93         /* lag-one correlation of what is more than noise */
-#define UNEVEN 2.5         /* of two steps the smaller is then noise */
-#define MOMENT 0.04        /* of the life */
+#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
+#define MOVES 0.93              /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5              /* of two steps the smaller is then noise */
+#define MOMENT 0.04             /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 2.2       /* widths in a middle plateau */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
