@@ -163,19 +163,35 @@ static void absent_pages_and_other_memory_are_not_read(void **state)
     assert_int_equal(n_fake_reads, 0);
 }
 
-static void what_did_not_change_is_not_read_again(void **state)
+static void what_is_no_heap_is_not_read_again(void **state)
 {
-    const uint64_t h = 0x7f5e44000000, rw = h + 0x21000;
+    const uint64_t h = 0x7f5e44000000;
+
+    (void)state;
+    build_region(h, h + 0x21000, "rw-p", "");
+    fake_poke(h, 0x1234);
+    collect();
+    assert_int_equal(n_fake_reads, 1);
+    collect();
+    assert_int_equal(n_fake_reads, 1);
+    built.regions[0].end += 0x1000;
+    collect();
+    assert_int_equal(n_fake_reads, 2);
+}
+
+static void what_a_heap_gave_back_is_reserved(void **state)
+{
+    const uint64_t h = 0x7f5e44000000, rw = h + 0x41000;
 
     (void)state;
     build_region(h, rw, "rw-p", "");
     build_region(rw, h + LINE, "---p", "");
     poke_heap(h, h + 0x30, 0, 0x21000, 0x1000);
+    fake_poke(h + 24, 0x41000);
     collect();
-    n_fake_reads = 0;
-    collect();
-    assert_int_equal(n_fake_reads, 0);
-    assert_int_equal(fake_set.n_claims, 2);
+    assert_int_equal(fake_claim(h, h + 0x21000)->flags, 0);
+    assert_int_equal(fake_claim(h + 0x21000, rw)->flags, MT_CLAIM_RESERVED);
+    assert_int_equal(fake_claim(rw, h + LINE)->flags, MT_CLAIM_RESERVED);
 }
 
 int main(void)
@@ -189,7 +205,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_heap_that_grew_meanwhile_is_still_one, begin, end),
         cmocka_unit_test_setup_teardown(headers_that_lie_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(absent_pages_and_other_memory_are_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(what_did_not_change_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_no_heap_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(what_a_heap_gave_back_is_reserved, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
