@@ -196,8 +196,9 @@ typedef struct tracer_stats {
  * ETHREAD, EVERSION. Since 0.1. */
 TRACER_API int tracer_start(const char *path, const tracer_options *options, tracer **out);
 
-/* Takes a last sample, commits, turns the file into one plain file, ends the thread and frees
- * `t`. NULL is fine. Returns the first error that recording met since start, the file being as
+/* Takes a last sample, commits, turns the file into one plain file (unless a reader has it open:
+ * then its -wal stays beside it until `memtracer finish`), ends the thread and frees `t`. NULL is
+ * fine. Returns the first error that recording met since start, the file being as
  * complete as it could be made. A dead or stuck sampler is waited for 10 seconds at most.
  * Stopping one tracer twice is an error of the caller that is found while the process remembers
  * the tracer: TRACER_ESTATE. Since 0.1. */

@@ -202,27 +202,10 @@ int mt_db_make_plain(struct mt_db *db)
 
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
-    if (!error && !plain)
-        return mt_error_set(TRACER_EDB,
+    if ((!error && !plain) || error == TRACER_ESTATE)
+        return mt_error_set(TRACER_ESTATE,
                             "%s: a reader has it open, so its -wal stays beside it; "
                             "end the reader and run `memtracer finish`",
                             db->path);
     return error;
-}
-
-void mt_db_bind(sqlite3_stmt *s, int i, int64_t value)
-{
-    sqlite3_bind_int64(s, i, value);
-}
-
-void mt_db_bind_known(sqlite3_stmt *s, int i, int64_t value)
-{
-    if (value >= 0)
-        sqlite3_bind_int64(s, i, value);
-}
-
-/* Static: all callers run the statement before the text can go. */
-void mt_db_bind_text(sqlite3_stmt *s, int i, const char *text)
-{
-    sqlite3_bind_text(s, i, text, -1, SQLITE_STATIC);
 }
