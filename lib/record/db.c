@@ -209,3 +209,20 @@ int mt_db_make_plain(struct mt_db *db)
                             db->path);
     return error;
 }
+
+void mt_db_bind(sqlite3_stmt *s, int i, int64_t value)
+{
+    sqlite3_bind_int64(s, i, value);
+}
+
+void mt_db_bind_known(sqlite3_stmt *s, int i, int64_t value)
+{
+    if (value >= 0)
+        sqlite3_bind_int64(s, i, value);
+}
+
+/* Static: all callers run the statement before the text can go. */
+void mt_db_bind_text(sqlite3_stmt *s, int i, const char *text)
+{
+    sqlite3_bind_text(s, i, text, -1, SQLITE_STATIC);
+}
