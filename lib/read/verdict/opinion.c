@@ -20,7 +20,8 @@
 #define UNEVEN 2.5         /* of two steps the smaller is then noise */
 #define MOMENT 0.04        /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
-#define HIDDEN_WIDTHS 2.2       /* widths in a middle plateau */
+#define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
+#define HIDDEN_PRICE 8          /* … the less the points lie on levels */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
 #define HIDDEN_ROUGHNESS 0.12   /* of the typical step */
 
@@ -131,7 +132,7 @@ static double cut_penalty(const struct mt_vd_work *w)
 static double hidden_stairs(struct mt_vd_work *w, unsigned width)
 {
     const struct mt_vd_stairs *s = &w->stairs;
-    double plateau;
+    double plateau, roughness;
 
     mt_vd_open_floor(w, width);
     mt_vd_judge_trend(w);
@@ -141,10 +142,12 @@ static double hidden_stairs(struct mt_vd_work *w, unsigned width)
     mt_vd_clean_stairs(w);
     if (s->n < FEWEST_STEPS || s->n > MOST_STEPS)
         return INFINITY;
-    plateau = (s->at[s->n - 1].after_s - s->at[0].after_s) / (s->n - 1) / w->thin.end_s;
-    if (plateau * w->thin.n < HIDDEN_WIDTHS * width || fabs(s->inside) > HIDDEN_INSIDE)
+    plateau = (s->at[s->n - 1].after_s - s->at[0].after_s) / (s->n - 1) / w->thin.end_s *
+              w->thin.n / width;
+    roughness = sqrt(s->sse / w->floor.n) / s->typical;
+    if (plateau < HIDDEN_WIDTHS + HIDDEN_PRICE * roughness || fabs(s->inside) > HIDDEN_INSIDE)
         return INFINITY;
-    return sqrt(s->sse / w->floor.n) / s->typical;
+    return roughness;
 }
 
 static bool find_hidden_stairs(struct mt_vd_work *w)
