@@ -15,6 +15,9 @@
 #define SMALL_INSIDE 0.1   /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
+#define MANY_STEPS 12      /* their sizes have a trend that can be told */
+#define MARGIN 5           /* of information, in favour of a curve */
+#define SLOWING 0.65       /* a power of time below this slows down */
 #define LATE_ONSET 0.7     /* of the squares a straight line leaves */
 #define MOVES 0.93         /* lag-one correlation of what is more than noise */
 #define UNEVEN 2.5         /* of two steps the smaller is then noise */
@@ -42,6 +45,16 @@ static double best_smooth(const struct mt_vd_work *w, double n)
     return best;
 }
 
+/* Many steps that get smaller as a power of time are a ratchet's. */
+static bool slows_down(const struct mt_vd_work *w)
+{
+    const struct mt_vd_fit *f = w->shape.fit;
+    double straight = fmin(fmin(f[MT_VD_LINE].sse, f[MT_VD_HINGE].sse), f[MT_VD_KINK].sse);
+
+    return w->stairs.n >= MANY_STEPS && f[MT_VD_POWER].parameter < SLOWING &&
+           f[MT_VD_POWER].sse < 0.5 * straight;
+}
+
 /* Nothing is kept between the steps of a staircase, and it needs fewer words than a curve. */
 static bool is_staircase(const struct mt_vd_work *w)
 {
@@ -50,7 +63,8 @@ static bool is_staircase(const struct mt_vd_work *w)
 
     return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
            s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
-           information(w, s->sse, 3 * s->n + 1, n) < best_smooth(w, n);
+           information(w, s->sse, 3 * s->n + 1, n) + MARGIN < best_smooth(w, n) &&
+           !slows_down(w);
 }
 
 static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
@@ -61,7 +75,7 @@ static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
 
     if (f[MT_VD_EXP].sse < 0.8 * straight && f[MT_VD_EXP].parameter > 2.2)
         return MT_VERDICT_EXPONENTIAL;
-    if (f[MT_VD_POWER].sse < 0.6 * bent && f[MT_VD_POWER].parameter < 0.65)
+    if (f[MT_VD_POWER].sse < 0.6 * bent && f[MT_VD_POWER].parameter < SLOWING)
         return MT_VERDICT_FRAGMENTATION;
     return MT_VERDICT_LINEAR;
 }

@@ -11,13 +11,16 @@
 #define MOST_FALL 0.35    /* of the growth */
 #define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
 
+/* Where waves lie above, the last block may hold no trough: what no later one confirms does not
+ * count. */
 static unsigned coarsen(struct mt_vd_work *w, double *out)
 {
     const struct mt_vd_floor *f = &w->floor;
-    unsigned m = f->n < MT_VD_COARSE ? f->n : MT_VD_COARSE;
+    unsigned n = f->waves && f->n > 1 ? f->n - 1 : f->n;
+    unsigned m = n < MT_VD_COARSE ? n : MT_VD_COARSE;
 
     for (unsigned k = 0; k < m; k++) {
-        unsigned from = k * f->n / m, to = (k + 1) * f->n / m;
+        unsigned from = k * n / m, to = (k + 1) * n / m;
 
         for (unsigned i = from; i < to; i++)
             w->scratch[i - from] = f->y[i];
