@@ -16,7 +16,7 @@
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
 #define MANY_STEPS 12      /* their sizes have a trend that can be told */
-#define MARGIN 5           /* of information, in favour of a curve */
+#define MARGIN 1           /* of information, in favour of a curve */
 #define SLOWING 0.65       /* a power of time below this slows down */
 #define LATE_ONSET 0.7     /* of the squares a straight line leaves */
 #define MOVES 0.93         /* lag-one correlation of what is more than noise */
@@ -26,7 +26,7 @@
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
 #define HIDDEN_PRICE 8          /* … the less the points lie on levels */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
-#define HIDDEN_ROUGHNESS 0.12   /* of the typical step */
+#define HIDDEN_ROUGHNESS 0.15  /* of the typical step */
 
 /* Bayes' information of a fit with `parameters` to `n` independent points, smaller is better. */
 static double information(const struct mt_vd_work *w, double sse, double parameters, double n)

@@ -50,6 +50,14 @@ static double largest_fall(const double *z, unsigned n)
     return fall;
 }
 
+/* Share of the growth that lies after this part of the points. */
+static double rise_since(const struct mt_vd_floor *f, double part)
+{
+    unsigned from = (unsigned)(f->n * part);
+
+    return (f->rising[f->n - 1] - f->rising[from]) / fmax(f->growth, 1);
+}
+
 void mt_vd_judge_trend(struct mt_vd_work *w)
 {
     struct mt_vd_trend *trend = &w->trend;
@@ -61,8 +69,8 @@ void mt_vd_judge_trend(struct mt_vd_work *w)
     trend->drawdown = largest_fall(z, n) / fmax(trend->growth, 1);
     trend->certainty = trend->growth / w->floor.sigma;
     trend->tau = kendall(z, n);
-    trend->late = (smooth[n - 1] - smooth[n * 3 / 5]) / fmax(trend->growth, 1);
-    trend->last_third = (smooth[n - 1] - smooth[n * 2 / 3]) / fmax(trend->growth, 1);
+    trend->late = rise_since(&w->floor, 0.6);
+    trend->last_third = rise_since(&w->floor, 2 / 3.0);
     trend->rising = trend->growth >= LEAST_PAGES * w->life.page && trend->drawdown < MOST_FALL &&
                     trend->certainty > LEAST_CERTAINTY;
 }
