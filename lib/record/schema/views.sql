@@ -223,8 +223,8 @@ FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
 -- the run taken as one, for a large allocation is seen while it is being filled (but explicit
 -- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
--- min_steps; what is far below it is noise. near: ticks of the series whose held is close to
--- the floor; width: ticks this rise took.
+-- min_steps; what is far below it is noise. near: ticks (scaled to 1024 a run at most) whose
+-- held is close to the floor; width: ticks this rise took.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
 WITH
@@ -238,8 +238,9 @@ r AS MATERIALIZED (
     FROM f WHERE floor > before),
 typical AS MATERIALIZED (
     SELECT run, type_id, rise AS typical,
-           (SELECT sum(f.ticks) FROM f WHERE f.run = r.run AND f.type_id = r.type_id
-            AND f.held - f.floor <= r.rise / 4) AS near
+           (SELECT sum(f.ticks) * min(1.0, 1024.0 / max(f.run_ticks)) FROM f
+            WHERE f.run = r.run AND f.type_id = r.type_id
+              AND f.held - f.floor <= r.rise / 4) AS near
     FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
 big AS (
     SELECT r.*, t.near,
