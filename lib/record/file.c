@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "memtracer/version.h"
+#include "record/vfs.h"
 
 #define HEADER_BYTES 100
 #define USER_VERSION_AT 60
@@ -90,7 +91,7 @@ static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
 
 int mt_file_check(const char *path, enum mt_file_kind *out)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_vfs *vfs = sqlite3_vfs_find(mt_vfs_name());
     sqlite3_file *file;
     const char *name;
     int exists = 0, rc, error;

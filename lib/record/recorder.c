@@ -237,6 +237,11 @@ void mt_recorder_rollback(struct mt_recorder *r)
     r->open = false;
 }
 
+uint64_t mt_recorder_own_address(const struct mt_recorder *r)
+{
+    return (uintptr_t)r->db.handle;
+}
+
 uint64_t mt_recorder_file_bytes(const struct mt_recorder *r)
 {
     return r->file_bytes;
@@ -257,5 +262,7 @@ int mt_recorder_close(struct mt_recorder *r, const char *state, const char *deta
     mt_db_close(&r->db);
     mt_memory_free(r->string_rows);
     mt_memory_free(r);
+    if (last == TRACER_ESTATE) /* somebody is looking at the file: it is complete all the same */
+        last = TRACER_OK;
     return error ? error : last;
 }

@@ -55,7 +55,9 @@ static size_t random_size(struct worker *w)
 {
     switch (next(w, 20)) {
     case 0: return 140 * KIB + next(w, 400 * KIB);
-    case 1: case 2: case 3: return 4 * KIB + next(w, 60 * KIB);
+    case 1:
+    case 2:
+    case 3: return 4 * KIB + next(w, 60 * KIB);
     default: return 16 + next(w, 2048);
     }
 }
@@ -93,28 +95,29 @@ static void *work(void *user)
     return NULL;
 }
 
-/* What the tracer's own database holds is in an arena of its own, which is not the host's heap. */
-static int64_t tracers_own_arena(void)
+/* What the tracer's own database holds is in an arena of its own, which is not the host's heap;
+ * what a shrunken arena gave back is reserved (flag 8) and not in malloc's count. */
+static int64_t arenas_and_blocks(void)
 {
-    return host_ask("SELECT ifnull(sum(bytes), 0) FROM region_now WHERE type = 'tracer' "
-                    "AND owner LIKE '%arena%' AND alloc_type = 'COMMIT'").integer;
+    return host_ask("SELECT sum(bytes) FROM region_now WHERE NOT flags & 8 AND (type = 'heap' OR "
+                    "type = 'tracer' AND owner LIKE '%malloc arena')")
+        .integer;
 }
 
 static void expect_heap_equals_mallinfo(void)
 {
     tracer_type_bytes heap;
     struct mallinfo2 m;
-    int64_t intervals, seen, said;
+    int64_t seen, said;
 
     host_row(t, TRACER_TYPE_HEAP);
     heap = host_row(t, TRACER_TYPE_HEAP);
     m = mallinfo2();
-    intervals = (int64_t)heap.n_blocks;
-    seen = (int64_t)heap.committed_bytes + tracers_own_arena();
+    seen = arenas_and_blocks();
     said = (int64_t)(m.arena + m.hblkhd);
-    if (seen - said > 4096 * intervals || said - seen > 4096 * intervals)
-        fail_msg("found %lld bytes of heap in %lld intervals, malloc says %lld (off by %lld)",
-                 (long long)seen, (long long)intervals, (long long)said, (long long)(seen - said));
+    print_message("%lld bytes in %llu intervals, malloc says %lld\n", (long long)seen,
+                  (unsigned long long)heap.n_blocks, (long long)said);
+    assert_in_range(seen - said + 4096 * (int64_t)heap.n_blocks, 0, 2 * 4096 * heap.n_blocks);
 }
 
 static void churn_with(unsigned n_threads, size_t live_bytes)
@@ -163,8 +166,8 @@ static void many_threads_1_gb(void **state)
 static void lookalikes_are_not_heap(void **state)
 {
     tracer_type_bytes a = host_row(t, TRACER_TYPE_HEAP), b;
-    char *arena = mmap(NULL, 192 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                       0);
+    char *arena =
+        mmap(NULL, 192 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     char *line = (char *)(((uintptr_t)arena + 64 * MIB - 1) & ~(uintptr_t)(64 * MIB - 1));
     char *chunk = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -172,8 +175,7 @@ static void lookalikes_are_not_heap(void **state)
     mprotect(line, MIB, PROT_READ | PROT_WRITE);
     ((uint64_t *)(void *)line)[0] = (uint64_t)(uintptr_t)line + 0x30;
     ((uint64_t *)(void *)line)[2] = 123;
-    ((uint64_t *)(void *)chunk)[1] = MIB | 2;
-    ((uint64_t *)(void *)(chunk + MIB))[1] = 8 * MIB | 2;
+    ((uint64_t *)(void *)chunk)[1] = 8 * MIB | 2;
     b = host_row(t, TRACER_TYPE_HEAP);
     assert_int_equal(b.size_bytes, a.size_bytes);
     munmap(arena, 192 * MIB);
@@ -185,8 +187,8 @@ static void lookalikes_are_not_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(one_thread_1_mb),    T(one_thread_300_mb),      T(many_threads_64_mb),
-        T(many_threads_1_gb),  T(lookalikes_are_not_heap),
+        T(one_thread_1_mb),   T(one_thread_300_mb),       T(many_threads_64_mb),
+        T(many_threads_1_gb), T(lookalikes_are_not_heap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

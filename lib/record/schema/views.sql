@@ -223,18 +223,20 @@ FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
 -- the run taken as one, for a large allocation is seen while it is being filled (but explicit
 -- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
--- min_steps; what is far below it is noise. near: ticks (scaled to 1024 a run at most) whose
--- held is close to the floor; width: ticks this rise took.
+-- min_steps; what is far below it is noise, but belongs to the rise it leads up to or ends.
+-- near: ticks (scaled to 1024 a run at most) whose held is close to the floor; width: ticks this
+-- rise took; tick: how many came before it.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
 WITH
 f AS MATERIALIZED (
-    SELECT *, lag(floor) OVER w AS before
+    SELECT *, lag(floor) OVER w AS before, count(*) OVER (PARTITION BY run, type_id) AS blocks
     FROM retained_floor
     WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
 r AS MATERIALIZED (
     SELECT *, floor - before AS rise,
-           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank
+           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank,
+           block - row_number() OVER (PARTITION BY run, type_id ORDER BY block) AS island
     FROM f WHERE floor > before),
 typical AS MATERIALIZED (
     SELECT run, type_id, rise AS typical,
@@ -244,7 +246,8 @@ typical AS MATERIALIZED (
     FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
 big AS (
     SELECT r.*, t.near,
-           iif(r.tick - lag(r.tick) OVER w <= max(1, r.run_ticks / 64)
+           iif(r.tick - lag(r.tick) OVER w
+                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.run_ticks / 64)
                    AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
@@ -254,12 +257,21 @@ big AS (
     JOIN sample s ON s.id = r.sample
     WHERE r.rise >= max(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
-c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big)
-SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
-       min(before) AS before, max(floor) AS after, max(floor) - min(before) AS bytes,
-       max(tick) - min(tick) + 1 AS width, near, min(tick) AS tick, run_ticks
-FROM c
-GROUP BY run, type_id, chain;
+c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
+g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
+             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, near,
+             max(tick) - min(tick) + 1 AS width, min(tick) AS tick, run_ticks, blocks
+      FROM c GROUP BY run, type_id, chain),
+ends AS (
+    SELECT *, min(first - 1, max(first - 1 - reach, ifnull(lag(last) OVER w + reach, 0))) AS low,
+           min(last + reach, ifnull(lead(first) OVER w, blocks) - 1) AS high
+    FROM g WINDOW w AS (PARTITION BY run, type_id ORDER BY chain))
+SELECT e.run, e.type_id, e.type, e.chain, e.sample, e.end_sample, a.floor AS before,
+       b.floor AS after, b.floor - a.floor AS bytes, e.width, e.near, e.tick,
+       e.run_ticks
+FROM ends e
+JOIN f a ON a.run = e.run AND a.type_id = e.type_id AND a.block = e.low
+JOIN f b ON b.run = e.run AND b.type_id = e.type_id AND b.block = e.high;
 
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
 -- back by more than a quarter of the rise) with the newest mark at or before it. Left out are
@@ -304,7 +316,8 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
 -- step of rank min_steps. A type of a run is reported when
 -- - it has min_steps steps or more, and they make min_share_permille of what was retained;
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
---   least 6 times a step (a slope under noise comes in as many rises as its floor is seen);
+--   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
+--   (twice where most steps have a mark of their own);
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
@@ -321,7 +334,8 @@ gap AS MATERIALIZED (
 v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
              max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
-             (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*) * 6)
+             (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
+                     * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
       FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
