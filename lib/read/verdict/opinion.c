@@ -21,6 +21,7 @@
 #define LATE_ONSET 0.7     /* of the squares a straight line leaves */
 #define MOVES 0.93         /* lag-one correlation of what is more than noise */
 #define UNEVEN 2.5         /* of two steps the smaller is then noise */
+#define JUMP_ROUGHNESS 0.15 /* of the growth: what wanders is no level */
 #define MOMENT 0.04        /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
@@ -91,6 +92,8 @@ static bool is_jump(const struct mt_vd_work *w)
 
     if (w->floor.waves && last < 2)
         return false;
+    if (sqrt(s->sse / w->floor.n) > JUMP_ROUGHNESS * w->floor.growth)
+        return false;
     if (s->n == 2 && largest > UNEVEN * smallest)
         return true;
     return s->at[s->n - 1].after_s - s->at[0].before_s < MOMENT * w->thin.end_s || s->n == 1;
@@ -107,10 +110,12 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
 
     if (stairs && is_jump(w))
         return MT_VERDICT_JUMP;
+    if (stairs && w->stairs.n == 1)
+        return MT_VERDICT_STEADY;
     if (has_stopped(w))
         return MT_VERDICT_WARMUP;
     if (stairs && w->stairs.n < FEWEST_STEPS)
-        return w->floor.waves && w->stairs.n == 1 ? MT_VERDICT_STEADY : MT_VERDICT_TOO_SHORT;
+        return MT_VERDICT_TOO_SHORT;
     return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
 }
 
