@@ -13,7 +13,7 @@
 #define CULPRIT_HAS_STEP 0.6 /* share of the culprit's times that bring a step */
 #define LEAST_SCORE 2.0      /* evidence in e-folds */
 #define SURE_SCORE 8.0
-#define UNEXPLAINED 0.7      /* of the culprit's mean step: less, without it, is no step */
+#define UNEXPLAINED 0.7 /* of the culprit's mean step: less, without it, is no step */
 
 struct label {
     const char *text;
@@ -105,8 +105,9 @@ static unsigned list_labels(const struct mt_verdict_input *in, struct label *out
     return n;
 }
 
-static unsigned count_stepless(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
-                               const struct label *label, int64_t lag)
+static unsigned count_stepless(const struct mt_verdict_input *in,
+                               const struct mt_verdict_type *type, const struct label *label,
+                               int64_t lag)
 {
     unsigned with = 0;
 

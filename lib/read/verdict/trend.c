@@ -56,8 +56,8 @@ static double rise_since(const struct mt_vd_floor *f, double part)
     return (f->rising[f->n - 1] - f->rising[from]) / fmax(f->growth, 1);
 }
 
-/* Where waves lie above, the last block may hold no trough: a rise that no later block confirms does
- * not count. A fall needs no such word. */
+/* Where waves lie above, the last block may hold no trough: a rise that no later block confirms
+ * does not count. A fall needs no such word. */
 void mt_vd_judge_trend(struct mt_vd_work *w)
 {
     struct mt_vd_trend *trend = &w->trend;

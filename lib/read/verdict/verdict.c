@@ -21,11 +21,11 @@
 
 /* One type while its lives are joined. */
 struct joined {
-    struct mt_vd_opinion last;  /* of the last life that says what the type does */
+    struct mt_vd_opinion last;         /* of the last life that says what the type does */
     double weight[MT_VERDICT_CLASSES]; /* samples that say so */
     double certain[MT_VERDICT_CLASSES];
     unsigned lives_with_steps;
-    double grown;   /* bytes, over the lives that leak */
+    double grown; /* bytes, over the lives that leak */
     double growing_s;
     int64_t onset_ns;
 };
@@ -33,16 +33,11 @@ struct joined {
 const char *mt_verdict_name(enum mt_verdict_class c)
 {
     static const char *const names[MT_VERDICT_CLASSES] = {
-        [MT_VERDICT_PUNCTUATED] = "punctuated",
-        [MT_VERDICT_LINEAR] = "linear",
-        [MT_VERDICT_EXPONENTIAL] = "exponential",
-        [MT_VERDICT_FRAGMENTATION] = "fragmentation",
-        [MT_VERDICT_STEADY] = "steady",
-        [MT_VERDICT_SAWTOOTH] = "sawtooth",
-        [MT_VERDICT_WARMUP] = "warmup",
-        [MT_VERDICT_JUMP] = "jump",
-        [MT_VERDICT_DIURNAL] = "diurnal",
-        [MT_VERDICT_TOO_SHORT] = "too_short",
+        [MT_VERDICT_PUNCTUATED] = "punctuated",   [MT_VERDICT_LINEAR] = "linear",
+        [MT_VERDICT_EXPONENTIAL] = "exponential", [MT_VERDICT_FRAGMENTATION] = "fragmentation",
+        [MT_VERDICT_STEADY] = "steady",           [MT_VERDICT_SAWTOOTH] = "sawtooth",
+        [MT_VERDICT_WARMUP] = "warmup",           [MT_VERDICT_JUMP] = "jump",
+        [MT_VERDICT_DIURNAL] = "diurnal",         [MT_VERDICT_TOO_SHORT] = "too_short",
     };
 
     return c < MT_VERDICT_CLASSES ? names[c] : NULL;
@@ -114,8 +109,8 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     }
     if (mt_verdict_is_leak(o.shape) || o.shape == MT_VERDICT_TOO_SHORT) {
         if (j->grown == 0)
-            j->onset_ns = start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s
-                                                              : o.onset_s);
+            j->onset_ns =
+                start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
         j->grown += o.kept;
         j->growing_s += w->thin.end_s - o.onset_s;
     }
