@@ -37,8 +37,7 @@ int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample);
 
 int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint32_t tid,
                      const char *label);
-int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name,
-                     const char *description);
+int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name, const char *description);
 
 /* Keeps a state of the run ("recording", "degraded", …) with its sentence. */
 int mt_recorder_state(struct mt_recorder *r, const char *state, const char *detail);
@@ -47,6 +46,9 @@ int mt_recorder_commit(struct mt_recorder *r);
 
 /* Rolls back what cannot be committed, so that a later try can begin anew. */
 void mt_recorder_rollback(struct mt_recorder *r);
+
+/* An address among what SQLite allocated for this recorder, for mt_claimer_own_address(). */
+uint64_t mt_recorder_own_address(const struct mt_recorder *r);
 
 /* The file with its -wal in bytes, as of the last commit. */
 uint64_t mt_recorder_file_bytes(const struct mt_recorder *r);

@@ -43,7 +43,7 @@ struct mt_work; /* the stages' state, sampler thread only: stages.h */
 
 struct tracer {
     /* set before the thread starts, constant afterwards */
-    uint32_t generation; /* of mt_os_fork_generation(): another one means a forked child */
+    uint32_t generation;    /* of mt_os_fork_generation(): another one means a forked child */
     tracer_options options; /* defaults filled in; label points to label_text */
     char path[MT_PATH_BYTES];
     char label_text[MT_LABEL_BYTES];
@@ -92,7 +92,7 @@ enum mt_problem {
 struct mt_tick_request {
     bool explicit_sample; /* full depth, a row of its own */
     uint32_t n_missed;
-    bool claims_changed;
+    uint8_t at_least; /* enum mt_depth: look at least so deep */
 };
 
 /* ---- sampler.c ---- */
@@ -110,8 +110,16 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail);
 
 /* ---- tick.c ---- */
 
-/* One pass: OS memory → regions → owners → types → differences → rows. */
+/* One pass: OS memory → regions → owners → types → differences → rows. Returns what the recorder
+ * says; what the source says is left in work->source_error. */
 int mt_tick(struct tracer *t, const struct mt_tick_request *request);
+
+/* ---- observe.c: the left half of a tick ---- */
+
+struct mt_sample;
+
+/* Fills this tick's intervals and levels; adds to sample->flags, may raise sample->depth. */
+int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
 
 /* ---- requests.c: from the shared part to the stages ---- */
 
