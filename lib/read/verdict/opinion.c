@@ -244,6 +244,15 @@ static enum mt_verdict_class first_look(struct mt_vd_work *w)
     return choose_still(w);
 }
 
+/* Staircases may hide under waves from the first look only where it saw none of the clear shapes.
+ */
+static bool worth_second_look(const struct mt_vd_work *w, enum mt_verdict_class shape)
+{
+    return (shape == MT_VERDICT_LINEAR || shape == MT_VERDICT_STEADY ||
+            shape == MT_VERDICT_TOO_SHORT) &&
+           (w->floor.waves || !w->trend.rising);
+}
+
 void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
     mt_vd_repair(w);
@@ -252,9 +261,7 @@ void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
     out->shape = first_look(w);
-    if ((out->shape == MT_VERDICT_LINEAR || out->shape == MT_VERDICT_STEADY ||
-         out->shape == MT_VERDICT_TOO_SHORT) &&
-        (w->floor.waves || !w->trend.rising) && find_hidden_stairs(w))
+    if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
         out->shape = has_stopped(w) ? MT_VERDICT_WARMUP : MT_VERDICT_PUNCTUATED;
     out->likely = out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP : out->shape;
     out->swing = w->thin.swing;

@@ -273,28 +273,32 @@ static int check(const struct mt_verdict_input *in)
     return 0;
 }
 
-int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
+/* The verdict's and the work's memory; NULL when there is none. */
+static struct mt_vd_work *get_memory(const struct mt_verdict_input *in, struct mt_verdict **out)
 {
-    struct joined joined[MT_VERDICT_TYPES] = {{.weight = {0}}};
-    struct mt_vd_opinion last[MT_VERDICT_TYPES];
-    struct mt_verdict *v;
-    struct mt_vd_work *w;
+    struct mt_verdict *v = mt_memory_alloc(sizeof *v + in->n_types * sizeof v->types[0]);
+    struct mt_vd_work *w = v ? mt_memory_alloc(sizeof *w + 2 * in->n * sizeof(double)) : NULL;
 
-    if (check(in) != 0 || !out)
-        return TRACER_EINVAL;
-    v = mt_memory_alloc(sizeof *v + in->n_types * sizeof v->types[0]);
-    w = v ? mt_memory_alloc(sizeof *w + 2 * in->n * sizeof(double)) : NULL;
     if (!w) {
         mt_memory_free(v);
-        return TRACER_ENOMEM;
+        return NULL;
     }
     w->t = (double *)(w + 1);
     w->v = w->t + in->n;
     v->n_types = in->n_types;
+    *out = v;
+    return w;
+}
+
+static void judge_all(const struct mt_verdict_input *in, struct mt_vd_work *w, struct mt_verdict *v)
+{
+    struct mt_vd_opinion last[MT_VERDICT_TYPES];
+
     for (unsigned k = 0; k < in->n_types; k++) {
-        joined[k].last.shape = MT_VERDICT_TOO_SHORT;
-        judge_type(in, k, w, &joined[k], &v->types[k]);
-        last[k] = joined[k].last;
+        struct joined joined = {.last.shape = MT_VERDICT_TOO_SHORT};
+
+        judge_type(in, k, w, &joined, &v->types[k]);
+        last[k] = joined.last;
     }
     choose_type(v, last, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
     if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0) {
@@ -303,6 +307,19 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
     }
     if (v->leak && in->limit_bytes > 0)
         mt_vd_foresee(in, last, v);
+}
+
+int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
+{
+    struct mt_verdict *v;
+    struct mt_vd_work *w;
+
+    if (check(in) != 0 || !out)
+        return TRACER_EINVAL;
+    w = get_memory(in, &v);
+    if (!w)
+        return TRACER_ENOMEM;
+    judge_all(in, w, v);
     mt_memory_free(w);
     *out = v;
     return 0;
