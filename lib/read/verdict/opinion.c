@@ -16,6 +16,7 @@
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
 #define MANY_STEPS 12           /* their sizes have a trend that can be told */
+#define CLEAN 0.06              /* of a step: what lies nearer to the levels needs no excuse */
 #define MARGIN 1                /* of information, in favour of a curve */
 #define SLOWING 0.65            /* a power of time below this slows down */
 #define LATE_ONSET 0.7          /* of the squares a straight line leaves */
@@ -60,7 +61,9 @@ static bool slows_down(const struct mt_vd_work *w)
 static bool is_staircase(const struct mt_vd_work *w)
 {
     const struct mt_vd_stairs *s = &w->stairs;
-    double r = fmin(fmax(s->whiteness, 0), 0.9), n = w->floor.n * (1 - r) / (1 + r);
+    bool clean = sqrt(s->sse / w->floor.n) < CLEAN * s->typical;
+    double r = clean ? 0 : fmin(fmax(s->whiteness, 0), 0.9);
+    double n = w->floor.n * (1 - r) / (1 + r);
 
     return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
            s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
