@@ -289,9 +289,15 @@ static void an_idle_process_does_not_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(HOST_EXACT(private_memory)),          T(shared_memory),          T(a_file_with_written_pages),
-        T(HOST_EXACT(malloc_small_and_large)),  T(thread_stacks),          T(a_library_comes_and_goes),
-        T(a_pool_of_the_hosts_own), T(HOST_EXACT(sums_equal_the_kernels)), T(HOST_EXACT(an_idle_process_does_not_grow)),
+        T(HOST_EXACT(private_memory)),
+        T(shared_memory),
+        T(a_file_with_written_pages),
+        T(HOST_EXACT(malloc_small_and_large)),
+        T(thread_stacks),
+        T(a_library_comes_and_goes),
+        T(a_pool_of_the_hosts_own),
+        T(HOST_EXACT(sums_equal_the_kernels)),
+        T(HOST_EXACT(an_idle_process_does_not_grow)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

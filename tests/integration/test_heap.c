@@ -187,8 +187,9 @@ static void lookalikes_are_not_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(HOST_EXACT(one_thread_1_mb)),   T(HOST_EXACT(one_thread_300_mb)),       T(HOST_EXACT(many_threads_64_mb)),
-        T(HOST_EXACT(many_threads_1_gb)), T(HOST_EXACT(lookalikes_are_not_heap)),
+        T(HOST_EXACT(one_thread_1_mb)),         T(HOST_EXACT(one_thread_300_mb)),
+        T(HOST_EXACT(many_threads_64_mb)),      T(HOST_EXACT(many_threads_1_gb)),
+        T(HOST_EXACT(lookalikes_are_not_heap)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
