@@ -15,6 +15,10 @@ static const uint8_t gates[] = {
 /* With equal counters the list is still read this often. */
 #define LIST_AGE_NS (INT64_C(10) * 1000000000)
 
+/* Pages are counted anew this often even where the counters account for all of them: equal and
+ * opposite moves within one kind of memory leave no other trace. */
+#define WHOLE_AGE_NS (INT64_C(30) * 1000000000)
+
 /* The columns that only smaps has are renewed this often, and not oftener than lets their cost
  * stay within this share of the budget. */
 #define FULL_AGE_NS (INT64_C(60) * 1000000000)
@@ -38,14 +42,22 @@ static bool full_is_due(const struct mt_plan_input *in)
     return age >= FULL_AGE_NS && in->full_cost_ns <= in->budget_ns * FULL_SHARE;
 }
 
+static enum mt_depth by_what_moved(const struct mt_plan_input *in)
+{
+    if (in->now_ns - in->last_list_ns < LIST_AGE_NS && counters_equal(in->before, in->now))
+        return MT_DEPTH_COUNTERS;
+    if (in->cannot_count || full_is_due(in))
+        return MT_DEPTH_FULL;
+    return in->now_ns - in->last_whole_ns >= WHOLE_AGE_NS ? MT_DEPTH_WHOLE : MT_DEPTH_PAGES;
+}
+
 enum mt_depth mt_plan_depth(const struct mt_plan_input *in)
 {
-    if (in->asked)
-        return in->no_pages ? MT_DEPTH_LIST : MT_DEPTH_FULL;
-    if (!in->claims_changed && in->now_ns - in->last_list_ns < LIST_AGE_NS &&
-        counters_equal(in->before, in->now))
-        return MT_DEPTH_COUNTERS;
-    if (in->no_pages)
-        return MT_DEPTH_LIST;
-    return in->cannot_count || full_is_due(in) ? MT_DEPTH_FULL : MT_DEPTH_WHOLE;
+    enum mt_depth depth = in->asked ? MT_DEPTH_FULL : by_what_moved(in);
+
+    if (depth < (enum mt_depth)in->at_least)
+        depth = (enum mt_depth)in->at_least;
+    if (depth > MT_DEPTH_LIST && in->no_pages)
+        depth = MT_DEPTH_LIST;
+    return depth;
 }

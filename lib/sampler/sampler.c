@@ -179,7 +179,7 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
 static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
 {
     struct mt_tick_request request = { .explicit_sample = w->sample,
-                                       .claims_changed = w->claims_changed };
+                                       .at_least = w->claims_changed ? MT_DEPTH_PAGES : 0 };
     bool due = !w->paused && now_ns >= p->due_ns;
 
     if (due)

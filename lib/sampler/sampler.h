@@ -92,7 +92,7 @@ enum mt_problem {
 struct mt_tick_request {
     bool explicit_sample; /* full depth, a row of its own */
     uint32_t n_missed;
-    bool claims_changed;
+    uint8_t at_least;     /* enum mt_depth: look at least so deep */
 };
 
 /* ---- sampler.c ---- */
@@ -112,6 +112,13 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail);
 
 /* One pass: OS memory → regions → owners → types → differences → rows. */
 int mt_tick(struct tracer *t, const struct mt_tick_request *request);
+
+/* ---- look.c: the left half of a tick ---- */
+
+struct mt_sample;
+
+/* Fills this tick's intervals and levels; adds to sample->flags, may raise sample->depth. */
+int mt_look(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
 
 /* ---- requests.c: from the shared part to the stages ---- */
 

@@ -28,7 +28,7 @@ struct mt_work {
 
     bool has_sample;    /* at least one deep look is recorded */
     bool cannot_count;  /* pages can be had from smaps only */
-    int64_t last_list_ns, last_full_ns, full_cost_ns;
+    int64_t last_list_ns, last_whole_ns, last_full_ns, full_cost_ns;
     int64_t last_allocator_ns, allocator_cost_ns;
     int64_t last_cpu_ns; /* of the thread at the end of the last tick */
     int64_t clock_offset_ns; /* wall − monotonic at the last tick */

@@ -3,18 +3,14 @@
  *
  *   OS memory ──source──▶ regions ──claim──▶ owners ──classify──▶ typed totals ──diff──▶ rows ──record──▶ file
  *
- * In: what the host asked for. Out: rows in the open transaction, and the newest totals for
- * tracer_get_totals(). Called by sampler.c. Allocates nothing; a failure leaves the last values
+ * The left half is look.c. In: what the host asked for. Out: rows in the open transaction, and the
+ * newest totals for tracer_get_totals(). Called by sampler.c. Allocates nothing; a failure leaves the last values
  * standing and is a flag of the next sample. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "sampler/plan.h"
 #include "sampler/sampler.h"
 #include "sampler/stages.h"
-
-/* The allocator's counters take its locks: so seldom, and less often where they are slow. */
-#define ALLOCATOR_AGE_NS (INT64_C(10) * 1000000000)
-#define ALLOCATOR_COST_SHARE 1000
 
 #define CLOCK_JUMP_NS (INT64_C(500) * 1000000)
 
@@ -26,95 +22,18 @@ static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *
         .before = &w->counters[1 - w->now],
         .now = &w->counters[w->now],
         .asked = request->explicit_sample || !w->has_sample,
-        .claims_changed = request->claims_changed,
+        .at_least = request->at_least,
         .no_pages = (t->options.flags & TRACER_F_NO_PAGES) != 0,
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,
         .last_list_ns = w->last_list_ns,
+        .last_whole_ns = w->last_whole_ns,
         .last_full_ns = w->last_full_ns,
         .full_cost_ns = w->full_cost_ns,
         .budget_ns = (int64_t)t->options.budget_ns,
     };
 
     return mt_plan_depth(&in);
-}
-
-static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
-{
-    struct mt_work *w = t->work;
-    int64_t age = now_ns - w->last_allocator_ns;
-
-    if (t->options.pid || (t->options.flags & TRACER_F_NO_ALLOCATOR))
-        return;
-    if (w->has_sample && !asked &&
-        (age < ALLOCATOR_AGE_NS || age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
-        return;
-    mt_claimer_counters(w->claimer, &w->counters[w->now]);
-    w->last_allocator_ns = now_ns;
-    w->allocator_cost_ns = mt_os_monotonic_ns() - now_ns;
-}
-
-static int claim(struct tracer *t)
-{
-    struct mt_work *w = t->work;
-    struct mt_claim_set *set = &w->claims[w->now];
-    int error = mt_claimer_collect(w->claimer, &w->snapshot, set);
-
-    if (error)
-        return error;
-    mt_requests_claim(t);
-    if (!t->options.pid)
-        mt_claim_own(set, w->strings);
-    return TRACER_OK;
-}
-
-static bool all_counted(const struct mt_interval_list *list)
-{
-    for (uint32_t i = 0; i < list->n; i++)
-        if (!list->items[i].pages.known)
-            return false;
-    return true;
-}
-
-/* Counts what the list did not bring. Where that is not possible the next look is a full one. */
-static void count(struct tracer *t, enum mt_depth depth)
-{
-    struct mt_work *w = t->work;
-    struct mt_interval_list *list = &w->intervals[w->now];
-    uint32_t next = 0;
-
-    if (depth < MT_DEPTH_PAGES)
-        return;
-    w->source->ops->count(w->source, &w->snapshot, list->items, list->n, &next, 0);
-    if (depth == MT_DEPTH_WHOLE && !all_counted(list))
-        w->cannot_count = true;
-}
-
-/* regions → owners → typed intervals with page counts → levels; returns the sample's flags. */
-static uint32_t look(struct tracer *t, enum mt_depth depth, int *out_error)
-{
-    struct mt_work *w = t->work;
-    struct mt_interval_list *list = &w->intervals[w->now];
-    struct mt_claim_set *set = &w->claims[w->now];
-    uint32_t flags;
-
-    *out_error = w->source->ops->list(w->source, &w->snapshot, depth == MT_DEPTH_FULL);
-    if (!*out_error)
-        *out_error = claim(t);
-    if (*out_error)
-        return MT_SAMPLE_FAILED;
-    mt_classify_overlay(&w->snapshot, set->claims, set->n_claims, w->sweep_scratch, list);
-    if (depth < MT_DEPTH_PAGES && !(t->options.flags & TRACER_F_NO_PAGES))
-        mt_classify_carry(&w->intervals[1 - w->now], list);
-    count(t, depth);
-    mt_classify_settle(&w->snapshot, list);
-    flags = w->snapshot.flags;
-    flags |= mt_classify_totals(&w->snapshot, list, &w->counters[w->now], &w->levels[w->now]);
-    if (depth < MT_DEPTH_FULL)
-        mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
-    if (list->truncated || set->truncated)
-        flags |= MT_SAMPLE_TRUNCATED;
-    return flags;
 }
 
 /* What differs from the last look, as the recorder wants it. */
@@ -206,6 +125,8 @@ static void tell_problems(struct tracer *t, uint32_t flags, int error)
 static void remember(struct mt_work *w, enum mt_depth depth, int64_t begun_ns)
 {
     w->last_list_ns = begun_ns;
+    if (depth >= MT_DEPTH_WHOLE)
+        w->last_whole_ns = begun_ns;
     if (depth == MT_DEPTH_FULL) {
         w->last_full_ns = begun_ns;
         w->full_cost_ns = mt_os_monotonic_ns() - begun_ns;
@@ -221,8 +142,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     struct mt_work *w = t->work;
     int error, record_error;
 
-    read_allocator(t, begun_ns, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
-    sample->flags |= look(t, (enum mt_depth)sample->depth, &error);
+    error = mt_look(t, sample, begun_ns);
     sample->n_regions = w->snapshot.n_regions;
     if (!error) {
         compare(t, sample);

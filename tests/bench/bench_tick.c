@@ -56,7 +56,7 @@ static int64_t tick(struct tracer *t, const struct mt_tick_request *request)
 
 static void one_round(struct tracer *t, int i)
 {
-    const struct mt_tick_request timer = { 0 }, everything = { .claims_changed = true },
+    const struct mt_tick_request timer = { 0 }, everything = { .at_least = MT_DEPTH_WHOLE },
                                  asked = { .explicit_sample = true };
     char *p;
 

@@ -19,7 +19,9 @@ static int begin(void **state)
     before = (struct mt_counters){ .known = UINT64_MAX };
     now = before;
     in = (struct mt_plan_input){ .before = &before, .now = &now, .now_ns = 100 * S,
-                                 .last_list_ns = 99 * S, .last_full_ns = 90 * S,
+                                 
+                                 .last_list_ns = 99 * S, .last_whole_ns = 90 * S,
+                                 .last_full_ns = 90 * S,
                                  .full_cost_ns = S / 1000, .budget_ns = S / 100 };
     return 0;
 }
@@ -34,28 +36,28 @@ static void one_fault_is_looked_at(void **state)
 {
     (void)state;
     now.value[MT_COUNTER_MINOR_FAULTS]++;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
 }
 
 static void an_unknown_counter_cannot_say_that_nothing_moved(void **state)
 {
     (void)state;
     now.known &= ~(UINT64_C(1) << MT_COUNTER_RSS_ANON);
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
 }
 
 static void the_list_is_read_now_and_then(void **state)
 {
     (void)state;
     in.last_list_ns = 90 * S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
 }
 
 static void a_claim_is_seen_at_once(void **state)
 {
     (void)state;
-    in.claims_changed = true;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    in.at_least = MT_DEPTH_PAGES;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
 }
 
 static void who_asks_gets_everything(void **state)
@@ -74,6 +76,8 @@ static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
     in.last_full_ns = 10 * S;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
     in.full_cost_ns = S;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    in.last_whole_ns = 10 * S;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
     in.cannot_count = true;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);

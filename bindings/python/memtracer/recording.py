@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Reading a recording with the standard library alone."""
+import pathlib
+import sqlite3
+
+APPLICATION_ID = 0x6D747263
+
+
+class Recording:
+    """A memtracer file, read-only; also while it is being recorded.
+
+    rows() gives dictionaries; table() gives {column: list}, which pandas.DataFrame() takes.
+    """
+
+    def __init__(self, path):
+        uri = pathlib.Path(path).resolve().as_uri()
+        self.connection = sqlite3.connect(uri + "?mode=ro", uri=True)
+        self.connection.row_factory = sqlite3.Row
+        found = self.connection.execute("PRAGMA application_id").fetchone()[0]
+        if found != APPLICATION_ID:
+            self.connection.close()
+            raise ValueError("%s is not a memtracer file" % path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.close()
+
+    def close(self):
+        self.connection.close()
+
+    def rows(self, sql, parameters=()):
+        return [dict(row) for row in self.connection.execute(sql, parameters)]
+
+    def table(self, sql, parameters=()):
+        cursor = self.connection.execute(sql, parameters)
+        names = [d[0] for d in cursor.description]
+        columns = list(zip(*cursor.fetchall())) or [() for _ in names]
+        return {name: list(column) for name, column in zip(names, columns)}
+
+    def steps(self):
+        """View punctuated_growth: the steps in which memory grew and stayed."""
+        return self.rows("SELECT * FROM punctuated_growth")

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* claim/linux: glibc's arenas beside the main one, by the header at the start of each heap.
+ * In: memory at aligned addresses of writable regions. Out: HEAP claims, the tails reserved.
+ * Called by claimer.c. Must not call malloc_info: it takes every arena's lock.
+ *
+ * A heap lies at a multiple of 64 MiB (of four huge pages with glibc 2.35–2.41 and its hugetlb
+ * tunable) and begins with { arena, previous heap, size, accessible size, [page size, 2.35] }; the
+ * first heap of an arena has the arena right behind: 0x20 bytes in glibc 2.10–2.34, 0x30 since. A
+ * full heap has no tail and may be one region with the next, so every multiple inside a region is
+ * looked at. */
+#include "claim/linux/look.h"
+
+#include "base/compiler.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#define HEAPS 65536u
+#define PROBES_A_REGION 4096u
+#define HEAP_BYTES (UINT64_C(64) << 20)
+#define HUGE_HEAP_STEP (UINT64_C(8) << 20) /* four huge pages of 2 MiB */
+#define CHAIN_PASSES 8u
+#define ROUNDS_BETWEEN_PROBES 16u
+
+static const uint64_t arena_offsets[] = { 0x20, 0x30 };
+
+struct heap {
+    uint64_t base, region_base, region_end;
+    uint64_t arena, previous, size, accessible, page; /* as the header says */
+    uint64_t limit; /* end of the address space set aside for it */
+    bool sound;     /* the numbers fit each other and the region */
+    bool accepted;  /* and it belongs to an arena that exists */
+    bool first;     /* of its arena */
+};
+
+struct list {
+    uint32_t n;
+    struct heap heaps[HEAPS]; /* candidates by address */
+};
+
+struct mt_arenas {
+    unsigned now;
+    uint32_t n_arenas;
+    struct list lists[2]; /* of this collection and the one before */
+};
+
+int mt_arenas_new(struct mt_arenas **out)
+{
+    *out = mt_memory_alloc(sizeof(**out));
+    return *out ? TRACER_OK : mt_error_set(TRACER_ENOMEM, "no address space for malloc's arenas");
+}
+
+void mt_arenas_free(struct mt_arenas *a)
+{
+    mt_memory_free(a);
+}
+
+uint32_t mt_arenas_count(const struct mt_arenas *a)
+{
+    return a->n_arenas;
+}
+
+/* ---- one candidate ---- */
+
+/* A heap that grew after the list was read has more accessible bytes than its region: then its
+ * inaccessible tail up to the very end of its space is the proof. */
+static bool accessible_fits(const struct mt_look *look, const struct heap *h)
+{
+    uint64_t seen = (h->region_end < h->limit ? h->region_end : h->limit) - h->base;
+    uint32_t tail = mt_snapshot_find(look->snapshot, h->region_end);
+
+    if (h->accessible == seen)
+        return true;
+    return h->accessible > seen && h->accessible <= h->limit - h->base &&
+           tail < look->snapshot->n_regions && !look->snapshot->regions[tail].protection &&
+           look->snapshot->regions[tail].end >= h->limit;
+}
+
+/* Alignment and numbers of the header; who owns it is asked later. */
+static bool is_sound(const struct mt_look *look, struct heap *h)
+{
+    uint64_t page = look->remote->page_bytes;
+    bool huge = h->page > page && h->page % page == 0 && h->page <= (UINT64_C(1) << 30);
+
+    h->limit = h->base + (huge && 4 * h->page < HEAP_BYTES ? 4 * h->page : HEAP_BYTES);
+    if (h->base % (h->limit - h->base) || !h->arena || h->arena % 16 || h->previous % 16)
+        return false;
+    return h->size > 0 && h->size % page == 0 && h->accessible % page == 0 &&
+           h->size <= h->accessible && accessible_fits(look, h);
+}
+
+static void probe(const struct mt_look *look, const struct mt_region *r, uint64_t base,
+                  struct heap *out)
+{
+    uint64_t words[5];
+
+    *out = (struct heap){ .base = base, .region_base = r->base, .region_end = r->end };
+    if (!mt_remote_read(look->remote, base, words, sizeof(words)))
+        return;
+    out->arena = words[0];
+    out->previous = words[1];
+    out->size = words[2];
+    out->accessible = words[3];
+    out->page = words[4];
+    out->sound = is_sound(look, out);
+}
+
+static const struct heap *find(const struct list *l, uint64_t base)
+{
+    uint32_t low = 0, high = l->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->heaps[middle].base < base)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < l->n && l->heaps[low].base == base ? &l->heaps[low] : NULL;
+}
+
+/* What did not change since the last collection is not read again, mostly. */
+static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
+                          const struct mt_region *r, uint64_t base)
+{
+    struct list *now = &a->lists[a->now];
+    const struct heap *before = find(&a->lists[1 - a->now], base);
+    struct heap *h;
+
+    if (now->n == HEAPS)
+        return;
+    h = &now->heaps[now->n++];
+    if (before && before->region_base == r->base && before->region_end == r->end &&
+        look->round % ROUNDS_BETWEEN_PROBES) {
+        *h = *before;
+        h->accepted = false;
+        return;
+    }
+    probe(look, r, base, h);
+}
+
+static void add_candidates(struct mt_arenas *a, const struct mt_look *look,
+                           const struct mt_region *r)
+{
+    uint64_t step = r->base % HUGE_HEAP_STEP ? HEAP_BYTES : HUGE_HEAP_STEP;
+    uint64_t base = (r->base + step - 1) / step * step;
+
+    for (unsigned n = 0; n < PROBES_A_REGION && base >= r->base && base < r->end; n++) {
+        add_candidate(a, look, r, base);
+        base = (base / HEAP_BYTES + 1) * HEAP_BYTES;
+    }
+}
+
+/* ---- whose they are ---- */
+
+static bool arena_is_inside(const struct heap *h, uint64_t heap_base)
+{
+    for (size_t i = 0; i < MT_COUNT_OF(arena_offsets); i++)
+        if (h->arena == heap_base + arena_offsets[i])
+            return true;
+    return false;
+}
+
+static bool is_accepted(const struct list *l, uint64_t base)
+{
+    const struct heap *h = find(l, base);
+
+    return h && h->accepted;
+}
+
+/* A further heap names the arena in a heap already accepted, and a heap before it. */
+static bool continues(const struct list *l, const struct heap *h)
+{
+    if (!is_accepted(l, h->previous))
+        return false;
+    for (size_t i = 0; i < MT_COUNT_OF(arena_offsets); i++)
+        if (is_accepted(l, h->arena - arena_offsets[i]))
+            return true;
+    return false;
+}
+
+/* Heaps come in any order of address: passes until no more are accepted, a bounded number. */
+static void accept(struct mt_arenas *a)
+{
+    struct list *l = &a->lists[a->now];
+    bool more = true;
+
+    a->n_arenas = 0;
+    for (uint32_t i = 0; i < l->n; i++) {
+        struct heap *h = &l->heaps[i];
+
+        h->first = h->sound && h->previous == 0 && arena_is_inside(h, h->base);
+        h->accepted = h->first;
+        a->n_arenas += h->first;
+    }
+    for (unsigned pass = 0; more && pass < CHAIN_PASSES; pass++) {
+        more = false;
+        for (uint32_t i = 0; i < l->n; i++) {
+            struct heap *h = &l->heaps[i];
+
+            if (h->sound && !h->accepted && continues(l, h))
+                more = h->accepted = true;
+        }
+    }
+}
+
+static void claim_heap(struct mt_look *look, const struct heap *h, uint32_t owner)
+{
+    uint64_t end = h->region_end < h->limit ? h->region_end : h->limit;
+    uint32_t tail = mt_snapshot_find(look->snapshot, end);
+    struct mt_claim c = { .base = h->base,
+                          .end = end,
+                          .owner = owner,
+                          .type = MT_TYPE_HEAP,
+                          .rank = MT_RANK_ARENA,
+                          .confidence = MT_CONFIDENCE_B };
+
+    mt_claim_add(look->out, &c);
+    if (end == h->limit || tail == look->snapshot->n_regions ||
+        look->snapshot->regions[tail].protection ||
+        !mt_look_is_anonymous(look, &look->snapshot->regions[tail]))
+        return;
+    c.base = end;
+    c.end = look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end
+                                                         : h->limit;
+    c.flags = MT_CLAIM_RESERVED;
+    mt_claim_add(look->out, &c);
+}
+
+void mt_arenas_collect(struct mt_arenas *a, struct mt_look *look)
+{
+    struct list *l;
+    uint32_t owner = mt_look_string(look, "malloc arena");
+
+    a->now = 1 - a->now;
+    l = &a->lists[a->now];
+    l->n = 0;
+    for (uint32_t i = 0; i < look->snapshot->n_regions; i++)
+        if (mt_look_is_data(look, &look->snapshot->regions[i]))
+            add_candidates(a, look, &look->snapshot->regions[i]);
+    accept(a);
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->heaps[i].accepted)
+            claim_heap(look, &l->heaps[i], owner);
+}

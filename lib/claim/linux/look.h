@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* What a provider gets to work with, and the providers themselves. Each keeps its memory of the
+ * last collection in a struct of its own; its file says what it knows and how it knows it.
+ * Layouts are those of 64-bit processes; of others only names and shapes are known. */
+#ifndef MT_CLAIM_LINUX_LOOK_H
+#define MT_CLAIM_LINUX_LOOK_H
+
+#include "base/snapshot.h"
+#include "claim/claim.h"
+#include "claim/linux/remote.h"
+
+enum mt_allocator {
+    MT_ALLOCATOR_UNKNOWN,
+    MT_ALLOCATOR_GLIBC,
+    MT_ALLOCATOR_MUSL,
+    MT_ALLOCATOR_JEMALLOC,
+    MT_ALLOCATOR_MIMALLOC,
+    MT_ALLOCATOR_TCMALLOC,
+    MT_ALLOCATOR_GPERFTOOLS,
+    MT_ALLOCATOR_COUNT
+};
+
+/* One collection. */
+struct mt_look {
+    struct mt_remote *remote;
+    struct mt_strings *strings;
+    const struct mt_snapshot *snapshot;
+    struct mt_claim_set *out;
+    uint32_t pid;             /* the process's id, also when it is this one */
+    bool self;
+    uint32_t round;           /* counts collections */
+    enum mt_allocator allocator;
+    uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
+};
+
+/* ---- look.c: what regions are ---- */
+
+/* Private, without a file on disk, of use to an allocator: readable and writable, no code. */
+bool mt_look_is_data(const struct mt_look *look, const struct mt_region *r);
+/* Private and without a file on disk, whatever its protection. */
+bool mt_look_is_anonymous(const struct mt_look *look, const struct mt_region *r);
+bool mt_look_has_name(const struct mt_look *look, const struct mt_region *r, const char *name);
+bool mt_look_same_file(const struct mt_region *a, const struct mt_region *b);
+/* The regions cover [base, end) without a hole. */
+bool mt_look_is_mapped(const struct mt_look *look, uint64_t base, uint64_t end);
+uint64_t mt_look_page_up(const struct mt_look *look, uint64_t address);
+uint32_t mt_look_string(const struct mt_look *look, const char *text);
+
+/* ---- modules.c ---- */
+struct mt_modules;
+int mt_modules_new(struct mt_modules **out);
+void mt_modules_free(struct mt_modules *m);
+void mt_modules_collect(struct mt_modules *m, struct mt_look *look);
+
+/* ---- threads.c ---- */
+struct mt_threads;
+int mt_threads_new(uint32_t pid, struct mt_threads **out); /* pid 0 = this process */
+void mt_threads_free(struct mt_threads *t);
+void mt_threads_collect(struct mt_threads *t, struct mt_look *look);
+
+/* ---- names.c ---- */
+struct mt_names;
+int mt_names_new(struct mt_names **out);
+void mt_names_free(struct mt_names *n);
+void mt_names_collect(struct mt_names *n, struct mt_look *look);
+
+/* ---- heap_brk.c ---- */
+void mt_heap_brk_collect(struct mt_look *look);
+
+/* ---- heap_glibc.c ---- */
+struct mt_arenas;
+int mt_arenas_new(struct mt_arenas **out);
+void mt_arenas_free(struct mt_arenas *a);
+void mt_arenas_collect(struct mt_arenas *a, struct mt_look *look);
+uint32_t mt_arenas_count(const struct mt_arenas *a); /* arenas beside the main one */
+
+/* ---- heap_chunks.c ---- */
+struct mt_chunks;
+int mt_chunks_new(struct mt_chunks **out);
+void mt_chunks_free(struct mt_chunks *c);
+void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look);
+
+/* ---- allocator.c ---- */
+/* Functions of the host's allocator that report its totals; NULL = not there. */
+struct mt_allocator_calls {
+    void *mallinfo2, *mallctl, *mi_process_info, *get_numeric_property;
+};
+/* Asks the dynamic linker, which takes its lock: once, at open. Only for this process. */
+enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out);
+/* By the names of the modules in look->out. */
+enum mt_allocator mt_allocator_detect(const struct mt_look *look);
+void mt_allocator_collect(struct mt_look *look);
+void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocator_calls *calls,
+                           struct mt_counters *inout);
+
+/* ---- runtimes.c ---- */
+void mt_runtimes_collect(struct mt_look *look);
+
+#endif

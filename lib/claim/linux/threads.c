@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/* claim/linux: threads and their stacks.
+ * In: the kernel's list of threads, their descriptors. Out: STACK claims with their guards, the
+ * list of threads. Called by claimer.c. Must not take the C library's locks (pthread_getattr_np).
+ *
+ * What is found of a thread is kept as long as it lives. Where there is no descriptor (musl, Go)
+ * the stack pointer of a blocked thread, or the shape of the mapping, is the next best. */
+#include "claim/linux/look.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "claim/linux/descriptor.h"
+#include "claim/linux/tasks.h"
+
+#define THREADS 32768u
+#define CACHED_STACKS 1024u
+#define TRIES_MOST 8u           /* collections in which a new thread's stack is looked for */
+#define NAMES_READ_A_ROUND 16u  /* threads are named after they start, and renamed */
+#define POINTERS_READ_A_ROUND 8u
+#define ROUNDS_BETWEEN_CACHE_WALKS 16u
+#define SHAPED_STACK_MOST (UINT64_C(64) << 20)
+
+struct known_thread {
+    struct mt_thread shown;
+    uint64_t identity;
+    uint32_t owner;
+    uint32_t seen;   /* round */
+    uint8_t n_tries;
+    char confidence; /* of the stack; 0 = none known */
+};
+
+struct mt_threads {
+    uint32_t n, next_name;
+    bool changed; /* a thread began or ended in this round */
+    struct mt_descriptor_layout layout;
+    struct mt_stack_cache cache;
+    uint32_t n_cached;
+    struct mt_stack cached[CACHED_STACKS];
+    struct mt_tasks tasks;
+    struct known_thread known[THREADS]; /* by tid */
+};
+
+int mt_threads_new(uint32_t pid, struct mt_threads **out)
+{
+    struct mt_threads *t = mt_memory_alloc(sizeof(*t));
+
+    if (!t)
+        return mt_error_set(TRACER_ENOMEM, "no address space for the list of threads");
+    mt_tasks_open(&t->tasks, pid);
+    if (!pid)
+        mt_stack_cache_resolve(&t->cache);
+    *out = t;
+    return TRACER_OK;
+}
+
+void mt_threads_free(struct mt_threads *t)
+{
+    if (!t)
+        return;
+    mt_tasks_close(&t->tasks);
+    mt_memory_free(t);
+}
+
+/* ---- which threads there are ---- */
+
+static struct known_thread *find(struct mt_threads *t, uint32_t n, uint32_t tid)
+{
+    uint32_t low = 0, high = n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (t->known[middle].shown.tid < tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && t->known[low].shown.tid == tid ? &t->known[low] : NULL;
+}
+
+static void set_name(struct known_thread *k, const struct mt_look *look, const char *name)
+{
+    k->shown.name = mt_look_string(look, name);
+    k->owner = mt_strings_addf(look->strings, "thread %s", name);
+}
+
+static void begin_thread(struct mt_threads *t, const struct mt_look *look, struct known_thread *k,
+                         uint32_t tid, uint64_t identity)
+{
+    char name[MT_TASK_NAME_BYTES] = "";
+    uint64_t start = 0;
+
+    mt_tasks_stat(&t->tasks, tid, name, &start);
+    if (k->shown.tid == tid && k->shown.start_ticks == start && start) {
+        k->identity = identity; /* the kernel forgot the number of its directory, not the thread */
+        return;
+    }
+    memset(k, 0, sizeof(*k));
+    k->shown.tid = tid;
+    k->shown.start_ticks = start;
+    k->identity = identity;
+    set_name(k, look, name);
+    t->changed = true;
+}
+
+static void list_threads(struct mt_threads *t, struct mt_look *look)
+{
+    uint32_t n_before = t->n, tid;
+    uint64_t identity;
+
+    mt_tasks_rewind(&t->tasks);
+    while (mt_tasks_next(&t->tasks, &tid, &identity)) {
+        struct known_thread *k = find(t, n_before, tid);
+
+        if (!k && t->n == THREADS) {
+            look->out->truncated = true;
+            continue;
+        }
+        if (!k) {
+            k = &t->known[t->n++];
+            memset(k, 0, sizeof(*k));
+        }
+        if (k->identity != identity)
+            begin_thread(t, look, k, tid, identity);
+        k->seen = look->round;
+    }
+}
+
+static void drop_ended(struct mt_threads *t, uint32_t round)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->known[i].seen == round)
+            t->known[kept++] = t->known[i];
+    t->changed = t->changed || kept < t->n;
+    t->n = kept;
+}
+
+/* By insertion: new threads come last and mostly have the highest numbers. */
+static void sort_known(struct mt_threads *t)
+{
+    for (uint32_t i = 1; i < t->n; i++) {
+        struct known_thread moving = t->known[i];
+        uint32_t at = i;
+
+        for (; at > 0 && t->known[at - 1].shown.tid > moving.shown.tid; at--)
+            t->known[at] = t->known[at - 1];
+        if (at < i)
+            t->known[at] = moving;
+    }
+}
+
+static void refresh_names(struct mt_threads *t, const struct mt_look *look)
+{
+    for (uint32_t i = 0; i < NAMES_READ_A_ROUND && i < t->n; i++) {
+        struct known_thread *k = &t->known[t->next_name++ % t->n];
+        char name[MT_TASK_NAME_BYTES];
+
+        if (mt_tasks_name(&t->tasks, k->shown.tid, name) &&
+            strcmp(name, mt_strings_get(look->strings, k->shown.name, NULL)))
+            set_name(k, look, name);
+    }
+}
+
+/* ---- where their stacks are ---- */
+
+static void set_stack(struct known_thread *k, const struct mt_stack *stack, char confidence)
+{
+    k->shown.stack_base = stack->base;
+    k->shown.stack_bytes = stack->bytes;
+    k->shown.guard_bytes = stack->guard_bytes;
+    k->confidence = confidence;
+}
+
+/* A stack is what lies above inaccessible pages, if it is not absurdly large. */
+static bool stack_above_guard(const struct mt_look *look, uint32_t i, struct mt_stack *out)
+{
+    const struct mt_region *r = &look->snapshot->regions[i];
+    const struct mt_region *below = i > 0 ? r - 1 : NULL;
+
+    if (!mt_look_is_data(look, r) || r->end - r->base > SHAPED_STACK_MOST || !below ||
+        below->end != r->base || below->protection || !mt_look_is_anonymous(look, below) ||
+        below->end - below->base > r->end - r->base)
+        return false;
+    *out = (struct mt_stack){ .base = below->base,
+                              .bytes = r->end - below->base,
+                              .guard_bytes = r->base - below->base };
+    return true;
+}
+
+static void find_by_pointer(struct mt_threads *t, const struct mt_look *look,
+                            struct known_thread *k)
+{
+    uint64_t pointer = mt_tasks_stack_pointer(&t->tasks, k->shown.tid);
+    uint32_t i = mt_snapshot_find(look->snapshot, pointer);
+    struct mt_stack stack;
+
+    if (pointer && i < look->snapshot->n_regions && stack_above_guard(look, i, &stack))
+        set_stack(k, &stack, MT_CONFIDENCE_B);
+}
+
+static void find_stacks(struct mt_threads *t, struct mt_look *look)
+{
+    uint32_t n_pointers = 0;
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct known_thread *k = &t->known[i];
+        struct mt_stack stack;
+        uint64_t head;
+
+        if (k->shown.tid == look->pid || k->confidence || k->n_tries >= TRIES_MOST)
+            continue;
+        head = mt_descriptor_head(k->shown.tid);
+        if (head && mt_descriptor_stack(look, &t->layout, head, k->shown.tid, &stack))
+            set_stack(k, &stack, MT_CONFIDENCE_A);
+        else if (n_pointers++ < POINTERS_READ_A_ROUND)
+            find_by_pointer(t, look, k);
+        else
+            continue;
+        k->n_tries++;
+    }
+}
+
+/* The main thread's stack grows: it is looked up each time. */
+static void find_main_stack(struct mt_threads *t, const struct mt_look *look)
+{
+    struct known_thread *k = find(t, t->n, look->pid);
+    struct mt_stack stack;
+
+    if (!k)
+        return;
+    for (uint32_t i = look->snapshot->n_regions; i-- > 0;) {
+        const struct mt_region *r = &look->snapshot->regions[i];
+
+        if (!mt_look_has_name(look, r, "[stack]"))
+            continue;
+        stack = (struct mt_stack){ .base = r->base, .bytes = r->end - r->base };
+        set_stack(k, &stack, MT_CONFIDENCE_A);
+        return;
+    }
+}
+
+/* Stacks that the C library keeps change only when threads begin or end. */
+static void find_cached(struct mt_threads *t, const struct mt_look *look)
+{
+    if (t->changed || look->round % ROUNDS_BETWEEN_CACHE_WALKS == 0)
+        t->n_cached = mt_stack_cache_read(&t->cache, look, &t->layout, t->cached, CACHED_STACKS);
+}
+
+/* ---- claims ---- */
+
+/* Without a guard of the C library's, a runtime may have taken access from the lowest pages. */
+static uint64_t guard_end(const struct mt_look *look, const struct mt_thread *s)
+{
+    uint32_t i;
+
+    if (s->guard_bytes)
+        return s->stack_base + s->guard_bytes;
+    i = mt_snapshot_find(look->snapshot, s->stack_base);
+    if (i < look->snapshot->n_regions && !look->snapshot->regions[i].protection &&
+        look->snapshot->regions[i].end < s->stack_base + s->stack_bytes)
+        return look->snapshot->regions[i].end;
+    return s->stack_base;
+}
+
+/* A page belongs to the stack that holds its first byte: user-supplied stacks may begin anywhere. */
+static void claim_stack(struct mt_look *look, const struct mt_thread *s, uint32_t owner,
+                        uint32_t flags, char confidence)
+{
+    struct mt_claim c = { .base = mt_look_page_up(look, s->stack_base),
+                          .end = mt_look_page_up(look, s->stack_base + s->stack_bytes),
+                          .owner = owner,
+                          .thread = s->tid,
+                          .flags = flags,
+                          .type = MT_TYPE_STACK,
+                          .rank = MT_RANK_STACK,
+                          .confidence = confidence };
+
+    mt_claim_add(look->out, &c);
+    c.end = guard_end(look, s);
+    c.flags |= MT_CLAIM_GUARD;
+    c.rank = MT_RANK_GUARD;
+    mt_claim_add(look->out, &c);
+}
+
+static void show_cached(const struct mt_threads *t, struct mt_look *look)
+{
+    uint32_t owner = t->n_cached ? mt_look_string(look, "cached stack") : 0;
+
+    for (uint32_t i = 0; i < t->n_cached; i++) {
+        struct mt_thread s = { .stack_base = t->cached[i].base,
+                               .stack_bytes = t->cached[i].bytes,
+                               .guard_bytes = t->cached[i].guard_bytes };
+
+        claim_stack(look, &s, owner, MT_CLAIM_CACHED, MT_CONFIDENCE_A);
+    }
+}
+
+static void show_threads(const struct mt_threads *t, struct mt_look *look)
+{
+    struct mt_claim_set *out = look->out;
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct known_thread *k = &t->known[i];
+
+        if (out->n_threads == out->thread_capacity) {
+            out->truncated = true;
+            return;
+        }
+        out->threads[out->n_threads++] = k->shown;
+        if (k->confidence)
+            claim_stack(look, &k->shown, k->owner, 0, k->confidence);
+    }
+}
+
+/* What was mapped as a stack (the kernel's hint) but belongs to no thread we know. Lower than all
+ * other claims, so that it speaks only where nobody else does. */
+static void show_shapes(struct mt_look *look)
+{
+    const struct mt_snapshot *s = look->snapshot;
+
+    for (uint32_t i = 1; i < s->n_regions; i++) {
+        struct mt_stack stack;
+
+        if (!(s->regions[i].flags & MT_REGION_STACK_HINT) ||
+            (s->regions[i].flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
+            !stack_above_guard(look, i, &stack))
+            continue;
+        mt_claim_add(look->out,
+                     &(struct mt_claim){ .base = stack.base,
+                                         .end = stack.base + stack.bytes,
+                                         .owner = mt_look_string(look, "stack of unknown thread"),
+                                         .type = MT_TYPE_STACK,
+                                         .rank = MT_RANK_RUNTIME_WINDOW,
+                                         .confidence = MT_CONFIDENCE_C });
+    }
+}
+
+void mt_threads_collect(struct mt_threads *t, struct mt_look *look)
+{
+    t->changed = look->round == 1;
+    list_threads(t, look);
+    drop_ended(t, look->round);
+    sort_known(t);
+    if (t->n > 0)
+        refresh_names(t, look);
+    find_stacks(t, look);
+    find_main_stack(t, look);
+    find_cached(t, look);
+    show_shapes(look);
+    show_cached(t, look);
+    show_threads(t, look);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Page counts of intervals, each by the cheapest interface that is exact for its kind. */
+#ifndef MT_SOURCE_LINUX_COUNT_H
+#define MT_SOURCE_LINUX_COUNT_H
+
+#include "base/snapshot.h"
+#include "source/linux/pagemap.h"
+#include "source/linux/scan.h"
+
+struct mt_count {
+    struct mt_scan scan;
+    struct mt_pagemap pagemap;
+    uint64_t huge_bytes; /* size of a transparent huge page */
+    /* of one call */
+    const struct mt_snapshot *snapshot;
+    struct mt_interval *intervals;
+    int64_t deadline_ns;
+    bool system_swaps;
+};
+
+/* Tells what can be counted through `pagemap_fd` (-1 = nothing). */
+void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *regions,
+                   uint64_t *entries, struct mt_pace *pace);
+
+/* See mt_source_ops.count. Private anonymous memory needs the page scan; without it, it stays
+ * unknown, so that smaps is used: pagemap would count zero pages as memory. */
+int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
+                       struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
+                       int64_t deadline_ns);
+
+#endif

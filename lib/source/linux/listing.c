@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* source/linux: maps or smaps → the snapshot.
+ * In: kept descriptors. Out: regions, with page counts when asked for and told.
+ * Called as an operation of the source. Must not take an empty list for a process without memory:
+ * it is what the kernel prints when the thread that was asked has ended.
+ * Uses: /proc/PID/maps, smaps (VmFlags since 3.8). */
+#include "source/linux/linux_source.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "source/linux/maps.h"
+#include "source/linux/region_list.h"
+#include "source/linux/smaps.h"
+
+/* Asked for more, the kernel formats records until one does not fit in its page of 4096, throws
+ * that one away and walks its pages again in the next read. Records are below 1024 bytes. */
+#define SMAPS_CHUNK 3072
+
+/* Another thread's mmap tears a list now and then; maps is cheap enough to be read again. */
+#define TORN_TRIES 3
+
+static void take_line(struct mt_snapshot *out, struct mt_smaps *record, const char *line, size_t n)
+{
+    struct mt_region region;
+    const char *name;
+    size_t name_bytes;
+
+    if (mt_maps_parse(line, n, &region, &name, &name_bytes)) {
+        mt_smaps_open(record, mt_region_list_add(out, &region, name, name_bytes));
+    } else if (!mt_smaps_line(record, line, n)) {
+        mt_smaps_open(record, NULL);
+        mt_region_list_reject(out, 1);
+    }
+}
+
+static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_snapshot *out)
+{
+    struct mt_smaps record = {.region = NULL};
+    const char *line;
+    size_t n;
+    int got;
+
+    mt_region_list_begin(out);
+    /* maps holds the lock for moments only, and gaps would tear it more often */
+    mt_lines_start(&s->lines, fd, chunk, chunk == SMAPS_CHUNK ? &s->pace : NULL);
+    while ((got = mt_lines_next(&s->lines, &line, &n)) > 0)
+        take_line(out, &record, line, n);
+    mt_smaps_open(&record, NULL);
+    if (got < 0) {
+        out->n_regions = 0;
+        return got;
+    }
+    mt_region_list_reject(out, s->lines.n_too_long);
+    mt_region_list_finish(out, s->lowest_address);
+    if (out->n_regions == 0)
+        return mt_error_set(TRACER_EIO, "the kernel lists no memory of the process");
+    return TRACER_OK;
+}
+
+static int read_maps(struct mt_linux_source *s, struct mt_snapshot *out)
+{
+    int error = TRACER_OK;
+
+    for (unsigned i = 0; i < TORN_TRIES; i++) {
+        error = read_list(s, s->maps, MT_LINES_BUFFER_BYTES, out);
+        if (error || !s->live || !(out->flags & MT_SAMPLE_TORN))
+            break;
+    }
+    return error;
+}
+
+static bool tells_pages(const struct mt_snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_regions; i++)
+        if (s->regions[i].pages.known >> MT_PAGE_RESIDENT & 1u)
+            return true;
+    return false;
+}
+
+static int read_any(struct mt_linux_source *s, struct mt_snapshot *out, bool pages)
+{
+    int error;
+
+    if (s->smaps >= 0 && (pages || s->maps < 0)) {
+        error = read_list(s, s->smaps, SMAPS_CHUNK, out);
+        if (!error && pages && !tells_pages(out))
+            out->flags |= MT_SAMPLE_NO_PAGES;
+        if (!error || error == TRACER_ESTATE || s->maps < 0)
+            return error;
+    }
+    error = read_maps(s, out);
+    if (pages)
+        out->flags |= MT_SAMPLE_NO_PAGES;
+    return error;
+}
+
+static bool is_learned(const struct mt_linux_source *s, uint32_t device)
+{
+    for (uint32_t i = 0; i < s->n_hugetlb; i++)
+        if (s->hugetlb[i] == device)
+            return true;
+    return false;
+}
+
+static bool is_named_hugetlb(const struct mt_snapshot *s, const struct mt_region *r)
+{
+    static const char prefix[] = "/anon_hugepage";
+
+    return !strncmp(mt_strings_get(s->strings, r->name, NULL), prefix, sizeof(prefix) - 1);
+}
+
+/* smaps teaches which devices are hugetlb; lists from maps are told. */
+static void mark_hugetlb(struct mt_linux_source *s, struct mt_snapshot *out)
+{
+    for (uint32_t i = 0; i < out->n_regions; i++) {
+        struct mt_region *r = &out->regions[i];
+
+        if (!(r->flags & MT_REGION_FILE) || r->device == 0)
+            continue;
+        if (r->flags & MT_REGION_FLAGS_KNOWN) {
+            if ((r->flags & MT_REGION_HUGETLB) && !is_learned(s, r->device) &&
+                s->n_hugetlb < MT_HUGETLB_DEVICES)
+                s->hugetlb[s->n_hugetlb++] = r->device;
+        } else if (is_learned(s, r->device) || is_named_hugetlb(out, r)) {
+            r->flags |= MT_REGION_HUGETLB;
+        }
+    }
+}
+
+static void forget_pages(struct mt_snapshot *s)
+{
+    for (uint32_t i = 0; i < s->n_regions; i++)
+        s->regions[i].pages = (struct mt_pages){.known = 0};
+}
+
+int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)
+{
+    struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
+    int error = read_any(s, out, pages);
+
+    if (error && error != TRACER_EDENIED && s->pid && mt_descriptors_renew(s))
+        error = read_any(s, out, pages);
+    else if (error && s->pid && s->seen && out->n_regions == 0)
+        error = mt_error_set(TRACER_ESTATE, "process %u has ended", s->pid);
+    if (error)
+        return error;
+    s->seen = true;
+    if (!pages)
+        forget_pages(out);
+    mark_hugetlb(s, out);
+    return TRACER_OK;
+}

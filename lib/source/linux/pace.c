@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* source/linux: gaps between holds of the address-space lock, and the size of one hold.
+ * In: begin and end of a system call. Out: its time; a sleep when the holds add up.
+ * Called by lines.c, scan.c and pagemap.c. Must not sleep while nothing was held.
+ * Uses: nanosleep. */
+#define _GNU_SOURCE
+#include "source/linux/pace.h"
+
+#include <time.h>
+
+#include "base/os/os.h"
+
+/* Below this a sleep costs more than the hold it makes good. */
+#define GAP_FROM_NS 50000
+
+/* A call that was interrupted for long says nothing about the lock: no gap is longer. */
+#define GAP_MOST_NS 2000000
+
+#define SLICE_NS 100000
+
+void mt_pace_begin(struct mt_pace *p)
+{
+    p->begun_ns = mt_os_monotonic_ns();
+}
+
+int64_t mt_pace_end(struct mt_pace *p)
+{
+    int64_t ns = mt_os_monotonic_ns() - p->begun_ns;
+    struct timespec gap = {0, 0};
+
+    p->held_ns += ns;
+    if (p->held_ns < GAP_FROM_NS)
+        return ns;
+    gap.tv_nsec = (long)(p->held_ns < GAP_MOST_NS ? p->held_ns : GAP_MOST_NS);
+    nanosleep(&gap, NULL);
+    p->held_ns = 0;
+    return ns;
+}
+
+void mt_slice_adapt(struct mt_slice *s, uint64_t units, int64_t ns)
+{
+    double fit = (double)units * SLICE_NS / (double)(ns > 0 ? ns : 1);
+    double most = (double)s->units * 4;
+
+    if (most > (double)s->most)
+        most = (double)s->most;
+    if (fit > most)
+        fit = most;
+    s->units = fit < (double)s->least ? s->least : (uint64_t)fit;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Short holds of the address-space lock, with gaps: a reader that takes the lock again at once
+ * starves the host's waiting mmap for milliseconds; one that sleeps as long as it held does not. */
+#ifndef MT_SOURCE_LINUX_PACE_H
+#define MT_SOURCE_LINUX_PACE_H
+
+#include <stdint.h>
+
+struct mt_pace {
+    int64_t begun_ns;
+    int64_t held_ns; /* since the last gap */
+};
+
+/* Around one system call that holds the lock. The end returns its time and may sleep. */
+void mt_pace_begin(struct mt_pace *p);
+int64_t mt_pace_end(struct mt_pace *p);
+
+/* How much one call asks for, adapted so that it takes about 100 µs. The unit is the user's. */
+struct mt_slice {
+    uint64_t units;
+    uint64_t least;
+    uint64_t most;
+};
+
+/* `units` were done in `ns`. Grows to four times at most, shrinks at once. */
+void mt_slice_adapt(struct mt_slice *s, uint64_t units, int64_t ns);
+
+#endif

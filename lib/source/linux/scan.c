@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* source/linux: page tables → ranges of present, swapped, huge, guarded pages.
+ * In: an address range. Out: up to 512 ranges a call, and where to go on.
+ * Called by count.c. Must not ask for the category FILE (the kernel then touches each page's
+ * descriptor and is as slow as smaps), nor believe walk_end.
+ * Uses: ioctl PAGEMAP_SCAN on /proc/PID/pagemap, since 6.7; category GUARD later. */
+#define _GNU_SOURCE
+#include "source/linux/scan.h"
+
+#include "base/error.h"
+#include "base/os/os.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static bool accepts(const struct mt_scan *s, uint64_t categories)
+{
+    struct mt_scan_arg arg = {
+        .size = sizeof(arg),
+        .vec = (uintptr_t)s->regions,
+        .vec_len = 1,
+        .category_anyof_mask = categories,
+        .return_mask = categories,
+    };
+
+    return ioctl(s->fd, MT_SCAN_IOCTL, &arg) >= 0;
+}
+
+void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace)
+{
+    *s = (struct mt_scan){.fd = fd, .regions = regions, .pace = pace};
+    s->bytes = (struct mt_slice){16 * MIB, MIB, 16384 * MIB};
+    s->pages = (struct mt_slice){8192, 1024, 65536};
+    if (fd < 0)
+        return;
+    s->works = accepts(s, MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE);
+    s->guards = s->works && accepts(s, MT_SCAN_GUARD);
+}
+
+static uint64_t pages_found(const struct mt_scan *s, uint32_t n)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        bytes += s->regions[i].end - s->regions[i].start;
+    return bytes / mt_os_page_bytes();
+}
+
+int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any, uint32_t *out_n,
+                 uint64_t *out_next)
+{
+    struct mt_scan_arg arg = {
+        .size = sizeof(arg),
+        .start = start,
+        .end = end,
+        .vec = (uintptr_t)s->regions,
+        .vec_len = MT_SCAN_REGIONS,
+        .max_pages = s->pages.units,
+        .category_anyof_mask = any,
+        .return_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE |
+                       (s->guards ? MT_SCAN_GUARD : 0),
+    };
+    uint64_t found;
+    int64_t ns;
+    int n;
+
+    mt_pace_begin(s->pace);
+    n = ioctl(s->fd, MT_SCAN_IOCTL, &arg);
+    ns = mt_pace_end(s->pace);
+    if (n < 0)
+        return mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
+    found = pages_found(s, (uint32_t)n);
+    *out_next = end;
+    if ((uint32_t)n == MT_SCAN_REGIONS || found >= arg.max_pages)
+        *out_next = s->regions[n - 1].end;
+    mt_slice_adapt(&s->bytes, *out_next - start, ns);
+    mt_slice_adapt(&s->pages, found, ns);
+    *out_n = (uint32_t)n;
+    return TRACER_OK;
+}
+
+void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes)
+{
+    if (categories & MT_SCAN_GUARD) {
+        pages->bytes[MT_PAGE_GUARD] += bytes;
+    } else if (categories & MT_SCAN_SWAPPED) {
+        pages->bytes[MT_PAGE_SWAP] += bytes;
+    } else if ((categories & MT_SCAN_PRESENT) && !(categories & MT_SCAN_ZERO)) {
+        pages->bytes[MT_PAGE_RESIDENT] += bytes;
+        pages->bytes[MT_PAGE_ANONYMOUS] += bytes;
+        if (categories & MT_SCAN_HUGE)
+            pages->bytes[MT_PAGE_HUGE] += bytes;
+    }
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Ranges of pages of one kind, by the kernel's page scan. */
+#ifndef MT_SOURCE_LINUX_SCAN_H
+#define MT_SOURCE_LINUX_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/region.h"
+#include "source/linux/pace.h"
+#include "source/linux/scan_abi.h"
+
+/* With more than 512 the kernel's walk_end is stale; fewer than 512 back means done. */
+#define MT_SCAN_REGIONS 512u
+
+struct mt_scan {
+    int fd;                         /* pagemap, -1 = none */
+    bool works;                     /* the kernel scans */
+    bool guards;                    /* and tells guard markers from swap */
+    struct mt_scan_region *regions; /* room for MT_SCAN_REGIONS */
+    struct mt_pace *pace;
+    struct mt_slice bytes; /* mapped bytes of one call */
+    struct mt_slice pages; /* matching pages of one call */
+};
+
+/* Tries what the kernel can. */
+void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace);
+
+/* Fills `regions` with the pages of [start, end) that are in any category of `any`. Sets *out_n,
+ * and *out_next to where to go on (`end` = done). TRACER_EIO when the kernel refuses. */
+int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any, uint32_t *out_n,
+                 uint64_t *out_next);
+
+/* Adds `bytes` of one region's kind to the counts of private anonymous memory. */
+void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes);
+
+#endif

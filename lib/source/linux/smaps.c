@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* source/linux: a record of smaps → page counts and flags of its region.
+ * In: "Key: value" lines by key, in any order. Out: region.pages, flags, page size.
+ * Called by listing.c. Pure. Must not take absence for 0: kernels differ in their keys; a kind
+ * of page that no line spoke of stays unknown, as does one with an impossible value. */
+#include "source/linux/smaps.h"
+
+#include <string.h>
+
+#include "base/compiler.h"
+#include "source/linux/cursor.h"
+
+#define IGNORED MT_PAGE_COUNT
+#define KERNEL_PAGE_SIZE (MT_PAGE_COUNT + 1)
+#define VM_FLAGS (MT_PAGE_COUNT + 2)
+
+/* In the order of today's kernels, so that the guess is mostly right. Several keys may add up
+ * to one kind. Locked is not here: it is a share (Pss), where bytes are wanted. */
+static const struct {
+    const char *name;
+    unsigned bytes;
+    unsigned kind; /* enum mt_page or one of the above */
+} keys[] = {
+#define KEY(name, kind)                                                                            \
+    {                                                                                              \
+        name, sizeof(name) - 1, kind                                                               \
+    }
+    KEY("Size", IGNORED),
+    KEY("KernelPageSize", KERNEL_PAGE_SIZE),
+    KEY("MMUPageSize", IGNORED),
+    KEY("Rss", MT_PAGE_RESIDENT),
+    KEY("Pss", MT_PAGE_PSS),
+    KEY("Pss_Dirty", IGNORED),
+    KEY("Shared_Clean", MT_PAGE_SHARED),
+    KEY("Shared_Dirty", MT_PAGE_SHARED),
+    KEY("Private_Clean", IGNORED),
+    KEY("Private_Dirty", IGNORED),
+    KEY("Referenced", IGNORED),
+    KEY("Anonymous", MT_PAGE_ANONYMOUS),
+    KEY("KSM", IGNORED),
+    KEY("LazyFree", MT_PAGE_LAZY_FREE),
+    KEY("AnonHugePages", MT_PAGE_HUGE),
+    KEY("ShmemPmdMapped", MT_PAGE_HUGE),
+    KEY("FilePmdMapped", MT_PAGE_HUGE),
+    KEY("Shared_Hugetlb", MT_PAGE_HUGETLB_SHARED),
+    KEY("Private_Hugetlb", MT_PAGE_HUGETLB_PRIVATE),
+    KEY("Swap", MT_PAGE_SWAP),
+    KEY("SwapPss", IGNORED),
+    KEY("Locked", IGNORED),
+    KEY("THPeligible", IGNORED),
+    KEY("ProtectionKey", IGNORED),
+    KEY("VmFlags", VM_FLAGS),
+#undef KEY
+};
+
+static const struct {
+    char code[2];
+    uint32_t flag;
+} vm_flags[] = {
+    {{'a', 'c'}, MT_REGION_CHARGED},   {{'n', 'r'}, MT_REGION_NORESERVE},
+    {{'h', 't'}, MT_REGION_HUGETLB},   {{'p', 'f'}, MT_REGION_DEVICE},
+    {{'i', 'o'}, MT_REGION_DEVICE},    {{'m', 'm'}, MT_REGION_MIXED},
+    {{'g', 'd'}, MT_REGION_GROWSDOWN}, {{'n', 'h'}, MT_REGION_STACK_HINT},
+    {{'l', 'o'}, MT_REGION_LOCKED},    {{'g', 'u'}, MT_REGION_GUARD_HINT},
+    {{'d', 'd'}, MT_REGION_NODUMP},    {{'u', 'm'}, MT_REGION_UFFD},
+    {{'u', 'w'}, MT_REGION_UFFD},      {{'u', 'i'}, MT_REGION_UFFD},
+    {{'m', 'g'}, MT_REGION_MERGEABLE}, {{'s', 's'}, MT_REGION_SHADOW_STACK},
+};
+
+/* `lo` makes resident pages stay; the kernel's own Locked is a share of them. */
+static void count_locked(struct mt_region *r)
+{
+    const uint32_t resident = 1u << MT_PAGE_RESIDENT;
+
+    if (!(r->flags & MT_REGION_FLAGS_KNOWN) || !(r->pages.known & resident))
+        return;
+    r->pages.known |= 1u << MT_PAGE_LOCKED;
+    r->pages.bytes[MT_PAGE_LOCKED] =
+        r->flags & MT_REGION_LOCKED ? r->pages.bytes[MT_PAGE_RESIDENT] : 0;
+}
+
+void mt_smaps_open(struct mt_smaps *s, struct mt_region *region)
+{
+    if (s->region) {
+        s->region->pages.known &= ~s->impossible;
+        count_locked(s->region);
+    }
+    s->region = region;
+    s->impossible = 0;
+    s->guess = 0;
+}
+
+static unsigned key_find(unsigned guess, const char *name, size_t bytes)
+{
+    for (unsigned i = 0; i < MT_COUNT_OF(keys); i++) {
+        unsigned k = (guess + i) % MT_COUNT_OF(keys);
+
+        if (keys[k].bytes == bytes && !memcmp(keys[k].name, name, bytes))
+            return k;
+    }
+    return MT_COUNT_OF(keys);
+}
+
+static void read_flags(struct mt_region *r, struct mt_cursor c)
+{
+    for (mt_cursor_blanks(&c); c.end - c.at >= 2; mt_cursor_blanks(&c)) {
+        r->flags |= MT_REGION_FLAGS_KNOWN;
+        for (unsigned i = 0; i < MT_COUNT_OF(vm_flags); i++)
+            if (!memcmp(vm_flags[i].code, c.at, 2))
+                r->flags |= vm_flags[i].flag;
+        c.at += 2;
+    }
+}
+
+/* Adds kB to a kind of page. More than the region is large cannot be (a wrapped counter, another
+ * kernel's idea of the key). */
+static void add_pages(struct mt_smaps *s, unsigned kind, uint64_t kb)
+{
+    struct mt_region *r = s->region;
+    uint64_t size = r->end - r->base;
+    uint64_t *sum = &r->pages.bytes[kind];
+
+    if (kb > size / 1024 || kb * 1024 > size - *sum) {
+        s->impossible |= 1u << kind;
+        return;
+    }
+    *sum += kb * 1024;
+    r->pages.known |= 1u << kind;
+}
+
+static void read_value(struct mt_smaps *s, unsigned kind, struct mt_cursor c)
+{
+    uint64_t kb;
+
+    mt_cursor_blanks(&c);
+    if (!mt_cursor_number(&c, 10, &kb)) {
+        if (kind < MT_PAGE_COUNT)
+            s->impossible |= 1u << kind;
+        return;
+    }
+    if (kind == KERNEL_PAGE_SIZE)
+        s->region->kernel_page_bytes = kb < UINT32_MAX / 1024 ? (uint32_t)kb * 1024 : 0;
+    else
+        add_pages(s, kind, kb);
+}
+
+bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
+{
+    const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
+    unsigned key;
+
+    if (!colon)
+        return false;
+    key = key_find(s->guess, line, (size_t)(colon - line));
+    if (key == MT_COUNT_OF(keys))
+        return true;
+    s->guess = key + 1;
+    if (!s->region || keys[key].kind == IGNORED)
+        return true;
+    if (keys[key].kind == VM_FLAGS)
+        read_flags(s->region, (struct mt_cursor){colon + 1, line + n_bytes});
+    else
+        read_value(s, keys[key].kind, (struct mt_cursor){colon + 1, line + n_bytes});
+    return true;
+}

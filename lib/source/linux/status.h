@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The texts `status` and `stat` of a process → counters. */
+#ifndef MT_SOURCE_LINUX_STATUS_H
+#define MT_SOURCE_LINUX_STATUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/region.h"
+
+/* One line of status: adds what it knows. A zombie has no Vm lines: they stay unknown. */
+void mt_status_line(const char *line, size_t n_bytes, struct mt_counters *out);
+
+/* The one line of stat: faults and CPU time. False = not understood, `out` untouched. */
+bool mt_status_stat(const char *line, size_t n_bytes, uint64_t ticks_per_second,
+                    struct mt_counters *out);
+
+/* Whether a counter was read. */
+bool mt_status_knows(const struct mt_counters *counters, enum mt_counter counter);
+
+/* Sets a counter and its bit. */
+void mt_status_set(struct mt_counters *counters, enum mt_counter counter, uint64_t value);
+
+#endif

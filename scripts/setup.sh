@@ -1,0 +1,55 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
+# needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
+# what is missing and stops. An installation that has everything is left alone.
+
+missing_packages()
+{
+    have() { command -v "$1" >/dev/null 2>&1; }
+    library() { have pkg-config && pkg-config --exists "$1"; }
+    header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
+
+    have gcc || echo gcc
+    have g++ || echo g++
+    have cc && header stdio.h || echo libc6-dev
+    have meson || echo meson
+    have ninja || echo ninja-build
+    have pkg-config || echo pkg-config
+    library 'sqlite3 >= 3.37' || echo libsqlite3-dev
+    library 'cmocka >= 1.1.5' || echo libcmocka-dev
+    have sqlite3 || echo sqlite3
+    have python3 || echo python3
+    have pmccabe || echo pmccabe
+}
+
+install_packages()
+{
+    as_root=
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null 2>&1 || return 1
+        as_root=sudo
+    fi
+    # shellcheck disable=SC2086
+    $as_root apt-get -qq update </dev/null >/dev/null &&
+        $as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get -qq -y --no-install-recommends -o DPkg::Lock::Timeout=300 \
+            install "$@" </dev/null >/dev/null
+}
+
+setup()
+{
+    packages=$(missing_packages)
+    [ -n "$packages" ] || return 0
+    # shellcheck disable=SC2086
+    set -- $packages
+    if command -v apt-get >/dev/null 2>&1; then
+        echo "Installing: $*"
+        install_packages "$@" && packages=$(missing_packages) && [ -z "$packages" ] && return 0
+    fi
+    # shellcheck disable=SC2086
+    echo "Please install first (names as in Debian):" $packages >&2
+    return 1
+}
+
+setup || exit 1

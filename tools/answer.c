@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: questions to a file → tables or JSON.
+ * In: a path, SQL with parameters, columns. Out: rows on stdout, sentences on stderr.
+ * Called by every command that reads. Uses reader.h only; builds no SQL. */
+#include "answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int answer_open(struct answer *a, const char *path)
+{
+    int error = tracer_reader_open(path, &a->reader);
+
+    a->path = path;
+    a->n_params = 0;
+    a->out = (struct json)JSON_STDOUT;
+    return error ? complain_library(path, error) : TOOL_OK;
+}
+
+void answer_close(struct answer *a)
+{
+    tracer_reader_close(a->reader);
+    a->reader = NULL;
+}
+
+void answer_bind(struct answer *a, int64_t value)
+{
+    a->params[a->n_params++] =
+        (tracer_value){TRACER_VALUE_INTEGER, 0, value, (double)value, NULL};
+}
+
+void answer_bind_text(struct answer *a, const char *text)
+{
+    a->params[a->n_params++] =
+        text ? (tracer_value){TRACER_VALUE_TEXT, (uint32_t)strlen(text), 0, 0, text}
+             : (tracer_value){TRACER_VALUE_NULL, 0, 0, 0, NULL};
+}
+
+int answer_ask(struct answer *a, const char *sql, tracer_row_fn row, void *user)
+{
+    int error = tracer_reader_query(a->reader, sql, a->params, a->n_params, row, user);
+
+    a->n_params = 0;
+    return error ? complain_library(a->path, error) : TOOL_OK;
+}
+
+struct integers {
+    int64_t *out;
+    size_t n;
+    bool *found;
+};
+
+static int keep_integers(void *user, uint32_t n_columns, const char *const *names,
+                         const tracer_value *values)
+{
+    struct integers *want = user;
+
+    (void)names;
+    for (uint32_t i = 0; i < n_columns && i < want->n; i++)
+        want->out[i] = values[i].kind == TRACER_VALUE_NULL ? ANSWER_MISSING : values[i].integer;
+    *want->found = true;
+    return 1;
+}
+
+int answer_integers(struct answer *a, const char *sql, int64_t *out, size_t n, bool *out_found)
+{
+    struct integers want = {out, n, out_found};
+
+    *out_found = false;
+    return answer_ask(a, sql, keep_integers, &want);
+}
+
+/* ---- rows to a table or to JSON ---- */
+
+struct printing {
+    struct answer *answer;
+    const struct table_column *columns; /* NULL = made from the first row's names */
+    struct table_column *made;
+    char **made_names;
+    uint32_t n_columns;
+    struct table *table;
+    size_t n_rows;
+};
+
+static void make_columns(struct printing *p, const char *const *names)
+{
+    p->made = need(calloc(p->n_columns + 1u, sizeof(*p->made)));
+    p->made_names = need(calloc(p->n_columns + 1u, sizeof(*p->made_names)));
+    for (uint32_t i = 0; i < p->n_columns; i++) {
+        size_t n = strlen(names[i]) + 1;
+
+        p->made_names[i] = memcpy(need(malloc(n)), names[i], n);
+        p->made[i] = (struct table_column){p->made_names[i], CELL_ANY};
+    }
+    p->columns = p->made;
+}
+
+static int print_json(struct printing *p, uint32_t n_columns, const char *const *names,
+                      const tracer_value *values)
+{
+    struct json *j = &p->answer->out;
+
+    json_open(j, NULL, '{');
+    for (uint32_t i = 0; i < n_columns; i++)
+        if (p->columns && p->columns[i].format == CELL_ADDRESS &&
+            values[i].kind == TRACER_VALUE_INTEGER)
+            json_address(j, names[i], values[i].integer);
+        else
+            json_value(j, names[i], &values[i]);
+    json_close(j, '}');
+    return 0;
+}
+
+static int print_row(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *values)
+{
+    struct printing *p = user;
+
+    p->n_rows++;
+    if (p->answer->json)
+        return print_json(p, n_columns, names, values);
+    if (!p->table) {
+        p->n_columns = n_columns;
+        if (!p->columns)
+            make_columns(p, names);
+        p->table = table_new(p->columns, n_columns, p->answer->exact);
+    }
+    for (uint32_t i = 0; i < n_columns; i++)
+        table_value(p->table, &values[i]);
+    return 0;
+}
+
+static void printing_free(struct printing *p)
+{
+    table_free(p->table);
+    for (uint32_t i = 0; p->made_names && i < p->n_columns; i++)
+        free(p->made_names[i]);
+    free(p->made_names);
+    free(p->made);
+}
+
+int answer_rows(struct answer *a, const char *key, const char *sql,
+                const struct table_column *columns, size_t *out_rows)
+{
+    struct printing p = {a, columns, NULL, NULL, 0, NULL, 0};
+    int code;
+
+    if (a->json)
+        json_open(&a->out, key, '[');
+    code = answer_ask(a, sql, print_row, &p);
+    if (a->json)
+        json_close(&a->out, ']');
+    else if (p.table)
+        table_print(p.table);
+    printing_free(&p);
+    if (out_rows)
+        *out_rows = p.n_rows;
+    return code;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: memtracer steps: memory that grew in discrete steps and was kept; suspects beside it.
+ * In: the views punctuated_growth and leak_suspects. Out: two tables. The judgement is the
+ * views' alone, so that plain sqlite3 says the same. */
+#include "answer.h"
+#include "options.h"
+
+static const char help[] =
+    "usage: memtracer steps FILE [--run N]\n"
+    "\n"
+    "Punctuated growth: a type of memory that grows in few large steps, keeps them, and does\n"
+    "little in between; each step with the mark before it. Then all types that look like a leak,\n"
+    "be it in steps or steadily.\n"
+    "\n"
+    "  --run N    this run only; default all runs of the file\n"
+    "  --bytes    exact bytes instead of KiB, MiB\n"
+    "  --json     machine-readable: {\"steps\": […], \"suspects\": […]}\n"
+    "\n"
+    "Example: does each command leave something behind?\n"
+    "  memtracer steps app.db\n"
+    "\n"
+    "What counts as a step is in table setting of the file and may be changed there.\n"
+    "Memory the allocator keeps for later looks like growth: growth is a question, not a proof.\n"
+    "Exit: 0 something grew so, 1 usage, 2 the file cannot be read, 3 nothing grew so.\n";
+
+static const char sql_steps[] =
+    "SELECT run, type, step, t_s, bytes, held_after, mark, time, mark_t_s, sample"
+    " FROM punctuated_growth WHERE ?1 IN (0, run)";
+
+static const struct table_column step_columns[] = {
+    {"Run", CELL_NUMBER}, {"Type", CELL_TEXT}, {"Step", CELL_NUMBER}, {"At s", CELL_SECONDS},
+    {"Grew", CELL_CHANGE}, {"Held then", CELL_BYTES}, {"After mark", CELL_TEXT},
+    {NULL, CELL_TEXT}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
+};
+
+static const char sql_suspects[] =
+    "SELECT run, type, shape, grew, bytes_per_hour, steps, since_s, rising_stretches"
+    " FROM leak_suspects WHERE ?1 IN (0, run)";
+
+static const struct table_column suspect_columns[] = {
+    {"Run", CELL_NUMBER}, {"Suspect", CELL_TEXT}, {"Shape", CELL_TEXT}, {"Grew", CELL_CHANGE},
+    {"Per hour", CELL_BYTES}, {"Steps", CELL_NUMBER}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
+};
+
+static int steps(struct answer *a, int64_t run)
+{
+    size_t n_steps = 0, n_suspects = 0;
+    int code;
+
+    if (a->json)
+        json_open(&a->out, NULL, '{');
+    answer_bind(a, run);
+    code = answer_rows(a, "steps", sql_steps, step_columns, &n_steps);
+    if (!code && !a->json && n_steps)
+        putchar('\n');
+    answer_bind(a, run);
+    if (!code)
+        code = answer_rows(a, "suspects", sql_suspects, suspect_columns, &n_suspects);
+    if (a->json)
+        json_close(&a->out, '}');
+    if (code || n_steps || n_suspects)
+        return code;
+    if (!a->json)
+        puts("nothing grew in steps, and nothing grew steadily");
+    return TOOL_NOTHING;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct answer a = {0};
+    int64_t of_run = 0;
+    const struct option_spec specs[] = {
+        {"run", 0, OPTION_NUMBER, &of_run},
+        {"bytes", 0, OPTION_FLAG, &a.exact},
+        {"json", 0, OPTION_FLAG, &a.json},
+        {0},
+    };
+    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
+                                    &first);
+
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = answer_open(&a, argv[first]);
+    if (!code)
+        code = steps(&a, of_run);
+    answer_close(&a);
+    return code;
+}
+
+const struct command command_steps = {"steps", "memory that grew in steps and was kept", help, run};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* What a command of the command line is, and what its exit codes mean. One file a command
+ * (cmd_*.c), one row a command (main.c). */
+#ifndef MEMTRACER_TOOLS_COMMAND_H
+#define MEMTRACER_TOOLS_COMMAND_H
+
+#define TOOL_OK 0
+#define TOOL_USAGE 1       /* the command line is wrong */
+#define TOOL_ENVIRONMENT 2 /* a file, a process or the system is not as needed */
+#define TOOL_NOTHING 3     /* asked and answered: there is nothing there */
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `memtracer help` */
+    const char *help;    /* the whole of --help: usage, options, an example, exit codes */
+    int (*run)(const struct command *self, int argc, char **argv);
+};
+
+extern const struct command command_run;
+extern const struct command command_record;
+extern const struct command command_show;
+extern const struct command command_timeline;
+extern const struct command command_steps;
+extern const struct command command_diff;
+extern const struct command command_marks;
+extern const struct command command_events;
+extern const struct command command_where;
+extern const struct command command_types;
+extern const struct command command_info;
+extern const struct command command_sql;
+extern const struct command command_schema;
+extern const struct command command_finish;
+
+/* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
+ * characters. */
+void complain(const char *format, ...);
+
+/* The sentence of a failed library call, with its detail; returns TOOL_ENVIRONMENT. */
+int complain_library(const char *what, int error);
+
+/* `p`, or the end of the program when there is no memory. */
+void *need(void *p);
+
+#endif

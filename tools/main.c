@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: the command line `memtracer`: one table of commands, and what they share to complain.
+ * In: argv. Out: a command's exit code; TOOL_ENVIRONMENT when stdout could not be written.
+ * Uses the public headers only. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "memtracer/memtracer.h"
+#include "options.h"
+#include "terminal.h"
+#include "text.h"
+
+#define SENTENCE_BYTES 2048
+
+static const struct command *const commands[] = {
+    &command_run,    &command_record, &command_show,   &command_timeline, &command_steps,
+    &command_diff,   &command_marks,  &command_events, &command_where,    &command_types,
+    &command_info,   &command_sql,    &command_schema, &command_finish,
+};
+
+void complain(const char *format, ...)
+{
+    char sentence[SENTENCE_BYTES];
+    char *harmless;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    harmless = text_harmless(sentence, strlen(sentence));
+    fprintf(stderr, "memtracer: %s\n", harmless);
+    free(harmless);
+}
+
+int complain_library(const char *what, int error)
+{
+    const char *detail = tracer_last_error();
+
+    if (*detail)
+        complain("%s: %s", what, detail);
+    else
+        complain("%s: %s", what, tracer_strerror(error));
+    return TOOL_ENVIRONMENT;
+}
+
+void *need(void *p)
+{
+    if (!p) {
+        fputs("memtracer: out of memory\n", stderr);
+        exit(TOOL_ENVIRONMENT);
+    }
+    return p;
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        if (!strcmp(commands[i]->name, name))
+            return commands[i];
+    return NULL;
+}
+
+static void print_overview(FILE *file)
+{
+    fputs("memtracer: which kind of memory does a process hold, and when did it grow?\n\n", file);
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        fprintf(file, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("  help       a command's options, with an example\n"
+          "\n"
+          "A first look:\n"
+          "  memtracer run -o app.db -- ./app        record a program from start to end\n"
+          "  memtracer show app.db                   the table of memory at the end\n"
+          "  memtracer steps app.db                  memory that grew in steps and was kept\n"
+          "  memtracer help show                     the same as memtracer show --help\n",
+          file);
+}
+
+static int help(const char *name)
+{
+    const struct command *c = name ? find(name) : NULL;
+
+    if (name && !c) {
+        complain("help: there is no command \"%s\"; `memtracer help` lists them", name);
+        return TOOL_USAGE;
+    }
+    if (c)
+        fputs(c->help, stdout);
+    else
+        print_overview(stdout);
+    return TOOL_OK;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const struct command *c;
+
+    if (argc < 2) {
+        print_overview(stderr);
+        return TOOL_USAGE;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+        printf("memtracer %s\n", tracer_version_string());
+        return TOOL_OK;
+    }
+    if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return help(argc > 2 ? argv[2] : NULL);
+    c = find(argv[1]);
+    if (!c) {
+        complain("there is no command \"%s\"; `memtracer help` lists them", argv[1]);
+        return TOOL_USAGE;
+    }
+    return c->run(c, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int code;
+
+    terminal_begin();
+    code = dispatch(argc, argv);
+    if (fflush(stdout) || ferror(stdout)) {
+        complain("the output could not be written whole");
+        return TOOL_ENVIRONMENT;
+    }
+    return code;
+}

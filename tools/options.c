@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: reads the options of one command with getopt_long.
+ * In: argv and a table of options. Out: values where the table says, the first operand.
+ * Called by every cmd_*.c. Knows no command by name. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "human.h"
+
+#define LONG_BASE 256
+
+static int wrong(const struct command *self)
+{
+    fprintf(stderr, "Try: memtracer %s --help\n", self->name);
+    return TOOL_USAGE;
+}
+
+static bool parse_number(const char *text, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return !errno && end != text && !*end && *out > 0;
+}
+
+bool options_address(const char *text, int64_t *out_address)
+{
+    unsigned long long value;
+    char *end;
+
+    if (text[0] != '0' || (text[1] != 'x' && text[1] != 'X'))
+        return false;
+    errno = 0;
+    value = strtoull(text, &end, 16);
+    if (errno || end <= text + 2 || *end)
+        return false;
+    *out_address = (int64_t)value;
+    return true;
+}
+
+static bool store(const struct option_spec *spec, const char *text)
+{
+    switch (spec->kind) {
+    case OPTION_FLAG: *(bool *)spec->out = true; return true;
+    case OPTION_TEXT: *(const char **)spec->out = text; return true;
+    case OPTION_NUMBER: return parse_number(text, spec->out);
+    case OPTION_BYTES: return human_parse_bytes(text, spec->out);
+    case OPTION_SECONDS: return human_parse_seconds(text, spec->out);
+    }
+    return false;
+}
+
+static const char *wanted(enum option_kind kind)
+{
+    switch (kind) {
+    case OPTION_FLAG:
+    case OPTION_TEXT: return "a text";
+    case OPTION_NUMBER: return "a whole number of 1 or more";
+    case OPTION_BYTES: return "a size such as 4096, 64K, 1.5M or 2G";
+    case OPTION_SECONDS: return "a time such as 12.5, 90s or 1m30s";
+    }
+    return "";
+}
+
+struct getopt_tables {
+    struct option longs[OPTIONS_MAX + 2];
+    char shorts[2 * OPTIONS_MAX + 8];
+};
+
+/* The short list begins with '+' (stop at the first operand) and ':' (tell a missing value). */
+static void make_tables(const struct option_spec *specs, bool stop_there, struct getopt_tables *t)
+{
+    size_t n = 0, s = 0;
+
+    memset(t, 0, sizeof(*t));
+    if (stop_there)
+        t->shorts[s++] = '+';
+    t->shorts[s++] = ':';
+    t->shorts[s++] = 'h';
+    for (; specs[n].name && n < OPTIONS_MAX; n++) {
+        bool has_value = specs[n].kind != OPTION_FLAG;
+
+        t->longs[n] = (struct option){specs[n].name, has_value, NULL, LONG_BASE + (int)n};
+        if (specs[n].letter)
+            t->shorts[s++] = (char)specs[n].letter;
+        if (specs[n].letter && has_value)
+            t->shorts[s++] = ':';
+    }
+    t->longs[n] = (struct option){"help", no_argument, NULL, 'h'};
+}
+
+static const struct option_spec *spec_of(const struct option_spec *specs, int c)
+{
+    if (c >= LONG_BASE)
+        return &specs[c - LONG_BASE];
+    while (specs->name && specs->letter != c)
+        specs++;
+    return specs->name ? specs : NULL;
+}
+
+static int take_option(const struct command *self, const struct option_spec *specs, int c,
+                       char **argv)
+{
+    const struct option_spec *spec = spec_of(specs, c);
+
+    if (c == 'h') {
+        fputs(self->help, stdout);
+        return TOOL_OK;
+    }
+    if (c == ':' || c == '?') {
+        complain("%s: %s: %s", self->name, argv[optind - 1],
+                 c == ':' ? "needs a value" : "there is no such option");
+        return wrong(self);
+    }
+    if (spec && !store(spec, optarg)) {
+        complain("%s: --%s: \"%s\" is not %s", self->name, spec->name, optarg,
+                 wanted(spec->kind));
+        return wrong(self);
+    }
+    return OPTIONS_GO_ON;
+}
+
+int options_parse(const struct command *self, int argc, char **argv,
+                  const struct option_spec *specs, struct operand_range range, int *out_first)
+{
+    struct getopt_tables tables;
+    int c, code;
+
+    make_tables(specs, range.stop_there, &tables);
+    opterr = 0;
+    optind = 1;
+    while ((c = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
+        code = take_option(self, specs, c, argv);
+        if (code != OPTIONS_GO_ON)
+            return code;
+    }
+    if (argc - optind < range.min || (range.max >= 0 && argc - optind > range.max)) {
+        complain("%s: %s operands", self->name,
+                 argc - optind < range.min ? "too few" : "too many");
+        return wrong(self);
+    }
+    *out_first = optind;
+    return OPTIONS_GO_ON;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: starts a program with the preload library in it, waits, finishes the file.
+ * In: struct launch. Out: the program's exit code; a plain file. Called by cmd_run.c.
+ * Interrupts from the keyboard reach the program, which decides; this process waits for it, so
+ * that the file gets finished. SIGTERM and SIGHUP are passed on.
+ * Uses: fork, execv, waitpid, /proc/self/exe. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../command.h"
+#include "../host.h"
+#include "../preload_names.h"
+#include "memtracer/reader.h"
+#include "program.h"
+
+static volatile sig_atomic_t child_pid;
+
+/* ---- the preload library ---- */
+
+static bool is_good_preload(const char *path)
+{
+    return program_is_readable(path) && !strpbrk(path, ": ");
+}
+
+/* From the environment; beside this program (a build folder); where it was installed to, also
+ * when the whole tree was moved. */
+static bool find_preload(char *out, size_t room)
+{
+    static const char *const places[] = {"%s/" PRELOAD_LIBRARY,
+                                         "%s/../" MEMTRACER_LIBDIR "/" PRELOAD_LIBRARY};
+    const char *wanted = getenv(ENV_PRELOAD);
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    char *slash;
+
+    self[n > 0 ? n : 0] = '\0';
+    slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    if (wanted) {
+        snprintf(out, room, "%s", wanted);
+    } else {
+        snprintf(out, room, places[0], self);
+        if (!program_is_readable(out))
+            snprintf(out, room, places[1], self);
+    }
+    if (is_good_preload(out))
+        return true;
+    complain("run: %s: is not there, or has a blank or colon in its path, which LD_PRELOAD cannot "
+             "say; %s names another place", out, ENV_PRELOAD);
+    return false;
+}
+
+/* ---- the child ---- */
+
+static void set_preload(const char *preload)
+{
+    const char *others = getenv("LD_PRELOAD");
+    size_t room = strlen(preload) + (others ? strlen(others) : 0) + 2;
+    char *list = need(malloc(room));
+
+    snprintf(list, room, "%s%s%s", preload, others && *others ? ":" : "", others ? others : "");
+    setenv("LD_PRELOAD", list, 1);
+    free(list);
+}
+
+static void set_or_unset(const char *name, const char *value)
+{
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+static void become_program(const struct launch *l, const struct program *p, const char *preload,
+                           int report)
+{
+    char text[32];
+
+    set_preload(preload);
+    setenv(ENV_FILE, l->path, 1);
+    set_or_unset(ENV_LABEL, l->label);
+    snprintf(text, sizeof(text), "%lld", (long long)l->interval_ms);
+    setenv(ENV_INTERVAL, text, 1);
+    snprintf(text, sizeof(text), "%d", report);
+    setenv(ENV_REPORT, text, 1);
+    execv(p->file, p->argv);
+    complain("%s: %s", p->file, strerror(errno));
+    _exit(TOOL_ENVIRONMENT);
+}
+
+/* ---- the parent ---- */
+
+static void pass_on(int signal)
+{
+    int saved = errno;
+
+    if (child_pid > 0)
+        kill((pid_t)child_pid, signal);
+    errno = saved;
+}
+
+static const struct {
+    int signal;
+    void (*handler)(int);
+} handlers[] = {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTERM, pass_on}, {SIGHUP, pass_on}};
+
+#define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
+
+/* What was ignored before (nohup) stays ignored. */
+static void hold_signals(struct sigaction *before)
+{
+    struct sigaction action;
+
+    for (size_t i = 0; i < N_HANDLERS; i++) {
+        memset(&action, 0, sizeof(action));
+        action.sa_handler = handlers[i].handler;
+        sigaction(handlers[i].signal, NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(handlers[i].signal, &action, NULL);
+    }
+}
+
+static void restore_signals(const struct sigaction *before)
+{
+    for (size_t i = 0; i < N_HANDLERS; i++)
+        sigaction(handlers[i].signal, &before[i], NULL);
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* True when the preload library said that recording began. */
+static bool read_report(int report)
+{
+    char text[REPORT_BYTES];
+    ssize_t n = read(report, text, sizeof(text) - 1);
+
+    text[n > 0 ? n : 0] = '\0';
+    if (!strcmp(text, REPORT_OK))
+        return true;
+    if (n > 0)
+        complain("run: nothing was recorded: %s", text);
+    else
+        complain("run: nothing was recorded: the program did not load the preload library");
+    return false;
+}
+
+/* The path as tracer_start() made it: %p is the pid, %% a percent sign. */
+static void fill_path(char *out, size_t room, const char *path, pid_t pid)
+{
+    size_t used = 0;
+
+    for (; *path && used + 24 < room; path++) {
+        if (path[0] == '%' && path[1] == 'p')
+            used += (size_t)snprintf(out + used, room - used, "%ld", (long)pid);
+        else
+            out[used++] = *path;
+        path += path[0] == '%' && path[1];
+    }
+    out[used] = '\0';
+}
+
+static void finish(const struct launch *l, pid_t pid, int report, struct launched *out)
+{
+    int error;
+
+    fill_path(out->file, sizeof(out->file), l->path, pid);
+    out->recorded = read_report(report);
+    if (!out->recorded)
+        return;
+    error = tracer_file_finish(out->file);
+    if (error)
+        complain_library(out->file, error);
+}
+
+static int start(const struct launch *l, const struct program *p, const char *preload,
+                 struct launched *out)
+{
+    struct sigaction before[N_HANDLERS];
+    int report[2];
+    pid_t pid;
+
+    if (pipe(report) || fcntl(report[0], F_SETFD, FD_CLOEXEC) ||
+        fcntl(report[0], F_SETFL, O_NONBLOCK)) {
+        complain("run: %s", strerror(errno));
+        return TOOL_ENVIRONMENT;
+    }
+    hold_signals(before);
+    pid = fork();
+    if (pid == 0) {
+        restore_signals(before);
+        become_program(l, p, preload, report[1]);
+    }
+    close(report[1]);
+    if (pid < 0) {
+        complain("run: %s", strerror(errno));
+        return TOOL_ENVIRONMENT;
+    }
+    child_pid = pid;
+    out->exit_code = wait_for(pid);
+    finish(l, pid, report[0], out);
+    close(report[0]);
+    return TOOL_OK;
+}
+
+int launch_program(const struct launch *l, struct launched *out)
+{
+    char preload[2 * PATH_MAX];
+    struct program p;
+    int code;
+
+    if (!find_preload(preload, sizeof(preload)) || !program_find(l->argv, preload, &p))
+        return TOOL_ENVIRONMENT;
+    code = start(l, &p, preload, out);
+    program_free(&p);
+    return code;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: what the terminal can do, on Windows: plain text of 80 columns.
+ * Uses: _setmode (every C runtime). Called by main.c, out_table.c, text.c, cmd_timeline.c. */
+#include <fcntl.h>
+#include <io.h>
+#include <stdio.h>
+
+#include "terminal.h"
+
+void terminal_begin(void)
+{
+    _setmode(_fileno(stdout), _O_BINARY);
+}
+
+bool terminal_has_colour(void)
+{
+    return false;
+}
+
+bool terminal_has_blocks(void)
+{
+    return false;
+}
+
+size_t terminal_columns(void)
+{
+    return 80;
+}
+
+size_t terminal_cells(uint32_t c)
+{
+    return c != 0;
+}
