@@ -53,6 +53,9 @@ uint32_t mt_os_fork_generation(void);
 uint32_t mt_os_fork_count(void);
 /* Absolute path of `path`, by the current directory. False = too long or no directory. */
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
+/* Makes an empty file that only this user may read, where there is none; path as SQLite takes it
+ * (UTF-8 on Windows). What stands there already stays as it is. */
+void mt_os_file_create(const char *path);
 /* Keeps this library loaded while a tracer runs. */
 void mt_os_library_pin(void);
 

@@ -14,6 +14,8 @@ CREATE TABLE run (
     os TEXT NOT NULL,                 -- system, release, machine
     pid INTEGER NOT NULL,             -- the watched process
     parent_pid INTEGER,
+    recorder_pid INTEGER NOT NULL,    -- the process that writes: the watched one, or its watcher
+    recorder_start_ns INTEGER,        -- wall clock; tells apart a reused pid
     exe TEXT NOT NULL,                -- its program file
     name TEXT NOT NULL,               -- its short name
     allocator TEXT NOT NULL DEFAULT '', -- who serves malloc: glibc 2.36, jemalloc, musl …
@@ -159,6 +161,7 @@ CREATE TABLE mark (
     tid INTEGER NOT NULL,             -- the thread that called
     label TEXT NOT NULL
 ) STRICT;
+CREATE INDEX mark_by_time ON mark(run, t_ns);
 
 -- Names and units of the counters.
 CREATE TABLE counter_kind (

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* read: what the files of the reader share. */
+#ifndef MT_READ_QUERY_H
+#define MT_READ_QUERY_H
+
+#include <sqlite3.h>
+
+#include "base/text.h"
+#include "memtracer/reader.h"
+
+#define MT_READ_COLUMNS 256
+
+struct tracer_reader {
+    sqlite3 *handle;
+    char path[4096];
+    const char *names[MT_READ_COLUMNS];
+    tracer_value values[MT_READ_COLUMNS];
+};
+
+/* The files of queries/. */
+extern const struct mt_text mt_queries[];
+
+/* Words SQLite's result for the reader's file; 0 for OK, ROW, DONE. */
+int mt_read_error(tracer_reader *r, int rc);
+
+#endif
