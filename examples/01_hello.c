@@ -15,14 +15,15 @@
 
 #include <memtracer/memtracer.h>
 
+static char *volatile block; /* volatile: a compiler drops memory that is written and never read */
+
 static void work(void)
 {
     size_t bytes = (size_t)8 << 20;
-    char *block = malloc(bytes);
 
-    if (!block)
-        return;
-    memset(block, 1, bytes); /* memory that nobody touches is address space, not working set */
+    block = malloc(bytes);
+    if (block)
+        memset(block, 1, bytes); /* what nobody touches is address space, not working set */
     free(block);
 }
 

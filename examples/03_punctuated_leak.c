@@ -22,7 +22,7 @@
 
 enum { N_COMMANDS = 3, KEPT_BYTES = 0x33c4000, N_BLOCKS = 800, N_ROUNDS = 12 };
 
-static void *kept[N_COMMANDS]; /* what the commands forget to give back */
+static void *volatile kept[N_COMMANDS]; /* what the commands forget to give back */
 
 static void quiet(long ms)
 {
@@ -34,7 +34,7 @@ static void quiet(long ms)
 /* Takes blocks of 2 to 66 KiB, some 27 MiB in all, and gives back every one. */
 static void churn_once(void)
 {
-    static void *blocks[N_BLOCKS];
+    static void *volatile blocks[N_BLOCKS];
     unsigned random = 1;
 
     for (int i = 0; i < N_BLOCKS; i++) {

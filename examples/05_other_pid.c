@@ -24,14 +24,15 @@
 
 enum { GROWTH_BYTES = 32 << 20, ASK = 0, ANSWER = 1 };
 
+static char *volatile block;
+
 /* The child: for each byte it reads it grows once and answers. */
 static void grow_on_demand(int ask, int answer)
 {
     char c;
 
     while (read(ask, &c, 1) == 1) {
-        char *block = malloc(GROWTH_BYTES);
-
+        block = malloc(GROWTH_BYTES);
         if (block)
             memset(block, 1, GROWTH_BYTES);
         if (write(answer, &c, 1) != 1)

@@ -9,20 +9,26 @@ import os
 import sys
 
 
-def literal(line):
-    return '    "' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"\n'
+def numbers(text):
+    """The bytes: a compiler need not take string literals of more than 4,095."""
+    codes = ["%d" % b if b < 128 else "'\\x%02x'" % b for b in text] + ["0"]
+    for i in range(0, len(codes), 20):
+        yield "    " + ", ".join(codes[i:i + 20]) + ",\n"
 
 
 def main():
     out, symbol, files = sys.argv[1], sys.argv[2], sys.argv[3:]
     with open(out, "w", encoding="utf-8") as c:
-        c.write('#include "base/text.h"\n\nconst struct mt_text %s[] = {\n' % symbol)
-        for path in files:
+        c.write('#include "base/text.h"\n\n')
+        for number, path in enumerate(files):
+            with open(path, "rb") as f:
+                c.write("static const char text_%d[] = {\n" % number)
+                c.writelines(numbers(f.read().replace(b"\r\n", b"\n")))
+                c.write("};\n")
+        c.write("\nconst struct mt_text %s[] = {\n" % symbol)
+        for number, path in enumerate(files):
             name = os.path.splitext(os.path.basename(path))[0]
-            c.write('    {"%s",\n' % name)
-            with open(path, encoding="utf-8") as f:
-                c.writelines(literal(line.rstrip("\n")) for line in f)
-            c.write("    },\n")
+            c.write('    {"%s", text_%d},\n' % (name, number))
         c.write("    {0, 0}};\n")
 
 

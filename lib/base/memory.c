@@ -28,42 +28,69 @@ static bool must_fail(void)
     return n > 0 && atomic_fetch_sub(&fail_at, 1) == 1;
 }
 
-void *mt_memory_alloc(size_t bytes)
+/* Puts a block into a free slot; false = none is free. */
+static bool keep(void *p, size_t bytes)
 {
-    size_t page = mt_os_page_bytes();
-    size_t rounded = (bytes + page - 1) / page * page;
-
-    if (rounded < bytes || rounded == 0 || must_fail())
-        return NULL;
     for (size_t i = 0; i < N_SLOTS; i++) {
         uintptr_t empty = 0;
-        void *p;
 
         if (!atomic_compare_exchange_strong(&slots[i].base, &empty, 1))
             continue;
-        p = mt_os_pages_map(rounded);
-        atomic_store(&slots[i].bytes, p ? rounded : 0);
+        atomic_store(&slots[i].bytes, bytes);
         atomic_store(&slots[i].base, (uintptr_t)p);
-        return p;
+        return true;
     }
-    return NULL;
+    return false;
 }
 
-void mt_memory_free(void *p)
+/* Takes a block out of its slot and says how long it is; 0 = it is in none. */
+static size_t drop(void *p)
 {
-    if (!p)
-        return;
     for (size_t i = 0; i < N_SLOTS; i++) {
         uintptr_t base = (uintptr_t)p;
         size_t bytes = atomic_load(&slots[i].bytes);
 
         if (!atomic_compare_exchange_strong(&slots[i].base, &base, 1))
             continue;
-        mt_os_pages_unmap(p, bytes);
         atomic_store(&slots[i].bytes, 0);
         atomic_store(&slots[i].base, 0);
-        return;
+        return bytes;
     }
+    return 0;
+}
+
+void *mt_memory_alloc(size_t bytes)
+{
+    size_t page = mt_os_page_bytes();
+    size_t rounded = (bytes + page - 1) / page * page;
+    void *p;
+
+    if (rounded < bytes || rounded == 0 || must_fail())
+        return NULL;
+    p = mt_os_pages_map(rounded);
+    if (p && !keep(p, rounded)) {
+        mt_os_pages_unmap(p, rounded);
+        return NULL;
+    }
+    return p;
+}
+
+void mt_memory_free(void *p)
+{
+    size_t bytes = p ? drop(p) : 0;
+
+    if (bytes)
+        mt_os_pages_unmap(p, bytes);
+}
+
+void mt_memory_adopt(void *p, size_t bytes)
+{
+    keep(p, bytes);
+}
+
+void mt_memory_disown(void *p)
+{
+    drop(p);
 }
 
 void mt_memory_each(void (*visit)(void *user, uint64_t base, uint64_t bytes), void *user)

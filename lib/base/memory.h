@@ -13,6 +13,11 @@
 void *mt_memory_alloc(size_t bytes);
 void mt_memory_free(void *p);
 
+/* Adds a block that was mapped elsewhere (a shared file mapping of ours) to the list of our own,
+ * and takes it out again before it is unmapped there. A full list forgets it. */
+void mt_memory_adopt(void *p, size_t bytes);
+void mt_memory_disown(void *p);
+
 /* Bytes of address space held now by all blocks of this process. */
 uint64_t mt_memory_held(void);
 

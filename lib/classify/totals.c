@@ -36,17 +36,23 @@ static int64_t committed_of(const struct mt_interval *v)
     return (int64_t)(v->end - v->base - pages_of(v, MT_PAGE_GUARD));
 }
 
+static bool is_charged_whole(const char *name)
+{
+    return !name[0] || !strncmp(name, "/dev/zero", 9) || !strncmp(name, "/SYSV", 5) ||
+           !strncmp(name, "[anon_shmem:", 12);
+}
+
 /* Shared memory without a file on disk is charged when it is made, or page by page when it has a
  * size of its own (memfd, tmpfs): there only what is in use is known from here. */
-static int64_t charged_of(const struct mt_interval *v)
+static int64_t charged_of(const struct mt_interval *v, const struct mt_strings *strings)
 {
     if (v->region_flags & MT_REGION_CHARGED)
         return (int64_t)(v->end - v->base);
     if (v->type != MT_TYPE_SHAREABLE || is_private(v) || (v->region_flags & MT_REGION_NORESERVE))
         return 0;
-    if (v->region_flags & MT_REGION_FILE)
-        return (int64_t)(pages_of(v, MT_PAGE_RESIDENT) + pages_of(v, MT_PAGE_SWAP));
-    return (int64_t)(v->end - v->base);
+    if (is_charged_whole(mt_strings_get(strings, v->name, NULL)))
+        return (int64_t)(v->end - v->base);
+    return (int64_t)(pages_of(v, MT_PAGE_RESIDENT) + pages_of(v, MT_PAGE_SWAP));
 }
 
 static int64_t ws_of(const struct mt_interval *v)
@@ -104,7 +110,8 @@ static uint32_t known_columns(const struct mt_interval *v)
     return known;
 }
 
-static void add_interval(struct mt_type_level *level, const struct mt_interval *v)
+static void add_interval(struct mt_type_level *level, const struct mt_interval *v,
+                         const struct mt_strings *strings)
 {
     int64_t *value = level->value;
     int64_t ws_private = ws_private_of(v);
@@ -113,7 +120,7 @@ static void add_interval(struct mt_type_level *level, const struct mt_interval *
     level->known &= known_columns(v);
     value[MT_COLUMN_SIZE] += (int64_t)(v->end - v->base);
     value[MT_COLUMN_COMMITTED] += committed_of(v);
-    value[MT_COLUMN_CHARGED] += charged_of(v);
+    value[MT_COLUMN_CHARGED] += charged_of(v, strings);
     value[MT_COLUMN_PRIVATE] += private_of(v);
     value[MT_COLUMN_WS] += ws;
     value[MT_COLUMN_WS_PRIVATE] += ws_private;
@@ -218,7 +225,7 @@ uint32_t mt_classify_totals(const struct mt_snapshot *snapshot, const struct mt_
     for (unsigned t = 1; t < MT_TYPE_CAPACITY; t++)
         out->type[t].known = MT_COLUMNS_ALL;
     for (uint32_t i = 0; i < list->n; i++) {
-        add_interval(&out->type[list->items[i].type], &list->items[i]);
+        add_interval(&out->type[list->items[i].type], &list->items[i], snapshot->strings);
         out->present |= UINT64_C(1) << list->items[i].type;
     }
     note_runs(list, out);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "record/vfs.h"
 
 #define LOOKASIDE_SLOT 512
 #define LOOKASIDE_SLOTS 200
@@ -95,7 +96,7 @@ int mt_db_open(struct mt_db *db, const char *path)
     if (!sqlite3_threadsafe())
         return mt_error_set(TRACER_EDB, "this SQLite was built without thread safety "
                                         "(SQLITE_THREADSAFE=0): link another one");
-    rc = sqlite3_open_v2(path, &db->handle, flags, NULL);
+    rc = sqlite3_open_v2(path, &db->handle, flags, mt_vfs_name());
     error = mt_db_error(db, rc, "open it");
     if (error)
         return error;

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "memtracer/version.h"
+#include "record/vfs.h"
 
 #define HEADER_BYTES 100
 #define USER_VERSION_AT 60
@@ -79,7 +80,7 @@ static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
 
 int mt_file_check(const char *path, enum mt_file_kind *out)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    sqlite3_vfs *vfs = sqlite3_vfs_find(mt_vfs_name());
     sqlite3_file *file;
     const char *name;
     int exists = 0, rc, error;
@@ -106,8 +107,8 @@ int mt_file_check(const char *path, enum mt_file_kind *out)
 
 int mt_file_check_open(struct mt_db *db, bool *out_empty)
 {
-    int64_t pages, application_id, version;
-    int error = mt_db_number(db, "PRAGMA page_count", 0, &pages);
+    int64_t objects, application_id, version;
+    int error = mt_db_number(db, "SELECT count(*) FROM sqlite_schema", 0, &objects);
 
     if (!error)
         error = mt_db_number(db, "PRAGMA application_id", 0, &application_id);
@@ -115,8 +116,9 @@ int mt_file_check_open(struct mt_db *db, bool *out_empty)
         error = mt_db_number(db, "PRAGMA user_version", 0, &version);
     if (error)
         return error;
-    *out_empty = pages == 0;
-    return pages ? judge(db->path, (uint32_t)application_id, (uint32_t)version) : TRACER_OK;
+    *out_empty = !objects && !application_id && !version;
+    return *out_empty ? TRACER_OK
+                      : judge(db->path, (uint32_t)application_id, (uint32_t)version);
 }
 
 /* Is `pid` on this host the very process that began at `start_ns`? */

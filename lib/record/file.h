@@ -17,7 +17,7 @@ enum mt_file_kind { MT_FILE_NEW, MT_FILE_OURS };
  * EDB: another kind of file, ESCHEMA: newer, EDENIED, EIO: cannot be read. */
 int mt_file_check(const char *path, enum mt_file_kind *out);
 
-/* The same two numbers as the connection sees them, with the -wal. `page_count` 0 = empty. */
+/* The same as the connection sees it, with the -wal. Empty: a file without any table. */
 int mt_file_check_open(struct mt_db *db, bool *out_empty);
 
 /* ESTATE when a run of the file is being recorded by a live process of this host. */

@@ -15,12 +15,14 @@
 #define STRINGIFY(x) #x
 #define DIGITS(x) STRINGIFY(x)
 
-static const char creation_pragmas[] = "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;";
+static const char creation_pragmas[] = "PRAGMA page_size = 4096;"
+                                       "PRAGMA auto_vacuum = INCREMENTAL;";
 static const char identity[] = "PRAGMA application_id = " DIGITS(TRACER_APPLICATION_ID) ";"
                                "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
 
 /* In memory: the samples that retention is about to fold into others. */
-static const char doomed_table[] = "CREATE TEMP TABLE doomed(id INTEGER PRIMARY KEY, owner INTEGER)";
+static const char doomed_table[] =
+    "CREATE TEMP TABLE doomed(id INTEGER PRIMARY KEY, owner INTEGER)";
 
 static int create_tables(struct mt_db *db)
 {
@@ -31,21 +33,12 @@ static int create_tables(struct mt_db *db)
     return error;
 }
 
-/* In one transaction: tables where the file is empty, fixed rows, runs that were cut off. */
-static int prepare_file(struct mt_db *db)
+/* Tables where the file is empty, fixed rows, runs that were cut off. */
+static int fill_file(struct mt_db *db)
 {
     bool empty;
     int error = mt_file_check_open(db, &empty);
 
-    if (!error && !empty)
-        error = mt_file_check_alive(db);
-    if (!error && empty)
-        error = mt_db_script(db, creation_pragmas, "set it up");
-    if (!error)
-        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
-    if (error)
-        return error;
-    error = mt_file_check_open(db, &empty);
     if (!error && empty)
         error = create_tables(db);
     if (!error)
@@ -54,6 +47,23 @@ static int prepare_file(struct mt_db *db)
         error = mt_file_interrupt_runs(db);
     if (!error)
         error = mt_seed(db);
+    return error;
+}
+
+/* Looks without a lock first, so that a live recording is told by its name, then does all in one
+ * transaction. */
+static int prepare_file(struct mt_db *db)
+{
+    bool empty;
+    int error = mt_file_check_open(db, &empty);
+
+    if (!error)
+        error = empty ? mt_db_script(db, creation_pragmas, "set it up") : mt_file_check_alive(db);
+    if (!error)
+        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
+    if (error)
+        return error;
+    error = fill_file(db);
     if (!error)
         error = mt_db_script(db, "COMMIT", "write it");
     if (error)

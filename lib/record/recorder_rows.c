@@ -45,10 +45,21 @@ static bool lists_changed(const struct mt_sample *s)
     return false;
 }
 
+/* A list that must be written again and is here to be written. */
+static bool something_lost(const struct mt_recorder *r, const struct mt_sample *s)
+{
+    uint32_t can = MT_AGAIN_LEVELS | MT_AGAIN_TYPES;
+
+    can |= s->intervals ? MT_AGAIN_REGIONS : 0;
+    can |= s->modules ? MT_AGAIN_MODULES : 0;
+    can |= s->threads ? MT_AGAIN_THREADS : 0;
+    return (r->again & can) != 0;
+}
+
 static bool steady(const struct mt_recorder *r, const struct mt_sample *s)
 {
-    return r->at.sample && !r->again && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
-           !levels_changed(r, s) && !lists_changed(s);
+    return r->at.sample && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
+           !something_lost(r, s) && !levels_changed(r, s) && !lists_changed(s);
 }
 
 static void extend(struct mt_extension *more, const struct mt_sample *s)

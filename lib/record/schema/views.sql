@@ -289,7 +289,7 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
 -- step of rank min_steps. A type of a run is reported when
 -- - it has min_steps steps or more, and they make min_share_permille of what was retained;
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
---   least 3 times a step (a slope under noise comes in as many rises as its floor is seen);
+--   least 4 times a step (a slope under noise comes in as many rises as its floor is seen);
 -- - it goes on: no plateau over the last plateau_permille of the run that is also four times the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
@@ -306,7 +306,7 @@ gap AS MATERIALIZED (
 v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
              max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
-             (sum(width) * 4 <= max(blocks) AND max(near) >= count(*) * 3)
+             (sum(width) * 4 <= max(blocks) AND max(near) >= count(*) * 4)
                  OR min(flags & 512 AND by_mark) AS abrupt
       FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
@@ -365,7 +365,8 @@ ORDER BY u.run DESC, grew DESC;
 -- library), MAPPED (of a file or shared memory), PRIVATE.
 CREATE VIEW region_row AS
 SELECT r.id, r.run, r.first_sample, r.last_sample, r.continues, r.base, r.bytes,
-       printf('0x%012x', r.base) AS base_address, printf('0x%012x', r.base + r.bytes) AS end_address,
+       printf('0x%012x', r.base) AS base_address,
+       printf('0x%012x', r.base + r.bytes) AS end_address,
        t.id AS type_id, t.name AS type,
        iif(t.name = 'image', 'IMAGE', iif(r.flags & 3, 'MAPPED', 'PRIVATE')) AS page_type,
        iif(r.protection = 0 OR r.flags & 8, 'RESERVE', 'COMMIT') AS alloc_type,

@@ -144,6 +144,15 @@ static void read_value(struct mt_smaps *s, unsigned kind, struct mt_cursor c)
         add_pages(s, kind, kb);
 }
 
+/* What is no key we know may be a key of tomorrow, or the first line of a record, broken: then
+ * its first word holds the hyphen of a range. */
+static bool looks_like_range(const char *text, size_t n)
+{
+    const char *blank = memchr(text, ' ', n);
+
+    return blank && memchr(text, '-', (size_t)(blank - text));
+}
+
 bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
 {
     const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
@@ -153,7 +162,7 @@ bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
         return false;
     key = key_find(s->guess, line, (size_t)(colon - line));
     if (key == MT_COUNT_OF(keys))
-        return true;
+        return !looks_like_range(line, (size_t)(colon - line));
     s->guess = key + 1;
     if (!s->region || keys[key].kind == IGNORED)
         return true;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* read/verdict: does the floor rise?
+ * In: a floor. Out: its growth against its falls and its noise, on at most MT_VD_COARSE blocks,
+ * because blocks stand the autocorrelation that misleads trend tests.
+ * Called by verdict.c; must not say which shape the growth has. */
+#include <math.h>
+
+#include "read/verdict/parts.h"
+
+#define LEAST_PAGES 16    /* less growth is the quantum of some allocator */
+#define MOST_FALL 0.35    /* of the growth */
+#define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
+
+static unsigned coarsen(struct mt_vd_work *w, double *out)
+{
+    const struct mt_vd_floor *f = &w->floor;
+    unsigned m = f->n < MT_VD_COARSE ? f->n : MT_VD_COARSE;
+
+    for (unsigned k = 0; k < m; k++) {
+        unsigned from = k * f->n / m, to = (k + 1) * f->n / m;
+
+        for (unsigned i = from; i < to; i++)
+            w->scratch[i - from] = f->y[i];
+        out[k] = mt_vd_median(w->scratch, to - from);
+    }
+    return m;
+}
+
+static double kendall(const double *z, unsigned n)
+{
+    int s = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = i + 1; j < n; j++)
+            s += (z[j] > z[i]) - (z[j] < z[i]);
+    return n > 1 ? s / (n * (n - 1) / 2.0) : 0;
+}
+
+static double largest_fall(const double *z, unsigned n)
+{
+    double top = z[0], fall = 0;
+
+    for (unsigned i = 1; i < n; i++) {
+        fall = fmax(fall, top - z[i]);
+        top = fmax(top, z[i]);
+    }
+    return fall;
+}
+
+void mt_vd_judge_trend(struct mt_vd_work *w)
+{
+    struct mt_vd_trend *trend = &w->trend;
+    double z[MT_VD_COARSE] = {0}, smooth[MT_VD_COARSE];
+    unsigned n = coarsen(w, z);
+
+    mt_vd_isotonic(z, n, smooth);
+    trend->growth = smooth[n - 1] - smooth[0];
+    trend->drawdown = largest_fall(z, n) / fmax(trend->growth, 1);
+    trend->certainty = trend->growth / w->floor.sigma;
+    trend->tau = kendall(z, n);
+    trend->late = (smooth[n - 1] - smooth[n * 3 / 5]) / fmax(trend->growth, 1);
+    trend->last_third = (smooth[n - 1] - smooth[n * 2 / 3]) / fmax(trend->growth, 1);
+    trend->rising = trend->growth >= LEAST_PAGES * w->life.page && trend->drawdown < MOST_FALL &&
+                    trend->certainty > LEAST_CERTAINTY;
+}

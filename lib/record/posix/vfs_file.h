@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* record/posix: one open file of the recorder's file layer. Sampler thread only. */
+#ifndef MT_RECORD_VFS_FILE_H
+#define MT_RECORD_VFS_FILE_H
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define MT_SHM_REGIONS 256
+
+struct mt_vfs_file {
+    sqlite3_file base; /* SQLite's part; first */
+    int fd;
+    int level;      /* SQLITE_LOCK_… held */
+    int last_errno;
+    bool sync_folder; /* the file is new: its folder must be synced with it once */
+    bool delete_at_end;
+    dev_t device;
+    ino_t inode;
+    const char *path; /* SQLite keeps it while the file is open */
+    int shm_fd;       /* the -shm file, -1 = not open */
+    void *shm[MT_SHM_REGIONS];
+    int n_shm, shm_bytes; /* regions mapped, size of one */
+};
+
+/* Sets a lock of `type` (F_RDLCK, F_WRLCK, F_UNLCK) on bytes [at, at + n): 0, or -1 with errno. */
+int mt_vfs_set_lock(int fd, short type, off_t at, off_t n);
+
+/* The type of lock that somebody else holds against a write lock there; F_UNLCK = none; -1. */
+int mt_vfs_foreign_lock(int fd, off_t at, off_t n);
+
+/* Methods of sqlite3_io_methods, in vfs_lock.c and vfs_shm.c. */
+int mt_vfs_lock(sqlite3_file *file, int level);
+int mt_vfs_unlock(sqlite3_file *file, int level);
+int mt_vfs_check_reserved(sqlite3_file *file, int *out);
+int mt_vfs_shm_map(sqlite3_file *file, int region, int bytes, int extend, void volatile **out);
+int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags);
+void mt_vfs_shm_barrier(sqlite3_file *file);
+int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* record: how the recorder's connection reaches its file.
+ *
+ * The sampler thread has a descriptor table of its own. SQLite's own file layer shares descriptors
+ * and locks of one file among all connections of a process: a host that opens our file with the
+ * same SQLite would use our numbers in its table, and the reverse. So the recorder brings a file
+ * layer that shares nothing. To others it looks like any connection in another process. */
+#ifndef MT_RECORD_VFS_H
+#define MT_RECORD_VFS_H
+
+#include <sqlite3.h>
+
+/* The name to open with, registered on first use; NULL = SQLite's default does no harm here. */
+const char *mt_vfs_name(void);
+
+#endif

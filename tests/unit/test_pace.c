@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: one call is sized towards 100 µs, within bounds, growing by steps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "source/linux/pace.h"
+
+static void slices_go_to_the_time_aimed_at(void **state)
+{
+    struct mt_slice s = {1000, 10, 100000};
+
+    (void)state;
+    mt_slice_adapt(&s, 1000, 1000000); /* ten times too long */
+    assert_int_equal(s.units, 100);
+    mt_slice_adapt(&s, 100, 50000); /* half */
+    assert_int_equal(s.units, 200);
+    mt_slice_adapt(&s, 200, 0); /* no time at all: by four, no more */
+    assert_int_equal(s.units, 800);
+}
+
+static void slices_stay_in_their_bounds(void **state)
+{
+    struct mt_slice s = {1000, 10, 3000};
+
+    (void)state;
+    mt_slice_adapt(&s, 1000, 1);
+    assert_int_equal(s.units, 3000);
+    mt_slice_adapt(&s, 1000, INT64_MAX);
+    assert_int_equal(s.units, 10);
+    mt_slice_adapt(&s, UINT64_MAX, 1);
+    assert_int_equal(s.units, 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_go_to_the_time_aimed_at),
+        cmocka_unit_test(slices_stay_in_their_bounds),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: lines of smaps are read by key in any order; absent and impossible is unknown. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "source/linux/smaps.h"
+
+#define KIND(name) (1u << MT_PAGE_##name)
+
+static struct mt_region read_record(const char *const *lines, unsigned n)
+{
+    struct mt_region r = {.base = 0x100000, .end = 0x200000};
+    struct mt_smaps s = {.region = NULL};
+
+    mt_smaps_open(&s, &r);
+    for (unsigned i = 0; i < n; i++)
+        assert_true(mt_smaps_line(&s, lines[i], strlen(lines[i])));
+    mt_smaps_open(&s, NULL);
+    return r;
+}
+
+#define READ(...)                                                                                  \
+    read_record((const char *const[]){__VA_ARGS__},                                                \
+                sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+static void keys_in_any_order_and_glued(void **state)
+{
+    struct mt_region r = READ("Swap: 8 kB", "Rss:12 kB", "KernelPageSize:       64 kB",
+                              "Shared_Dirty:\t4 kB", "NewText: some words 5", "Shared_Clean: 8 kB",
+                              "AnonHugePages: 0 kB", "FilePmdMapped: 4 kB", "LazyFree: 4");
+
+    (void)state;
+    assert_int_equal(r.pages.known,
+                     KIND(SWAP) | KIND(RESIDENT) | KIND(SHARED) | KIND(HUGE) | KIND(LAZY_FREE));
+    assert_int_equal(r.pages.bytes[MT_PAGE_SWAP], 8192);
+    assert_int_equal(r.pages.bytes[MT_PAGE_RESIDENT], 12288);
+    assert_int_equal(r.pages.bytes[MT_PAGE_SHARED], 12288);
+    assert_int_equal(r.pages.bytes[MT_PAGE_HUGE], 4096);
+    assert_int_equal(r.pages.bytes[MT_PAGE_LAZY_FREE], 4096);
+    assert_int_equal(r.kernel_page_bytes, 65536);
+    assert_int_equal(r.flags, 0);
+}
+
+static void impossible_values_are_unknown(void **state)
+{
+    struct mt_region r =
+        READ("Rss: 1024 kB", "Swap:18014396678257232 kB", "Pss: 99999999999999999999999 kB",
+             "Anonymous: 1028 kB", "Shared_Clean: 1000 kB", "Shared_Dirty: 1000 kB",
+             "Private_Hugetlb: -4 kB", "LazyFree:");
+
+    (void)state;
+    assert_int_equal(r.pages.known, KIND(RESIDENT));
+    assert_int_equal(r.pages.bytes[MT_PAGE_RESIDENT], 1 << 20);
+}
+
+static void flags_by_their_two_letters(void **state)
+{
+    struct mt_region r =
+        READ("Rss: 8 kB", "Locked: 4 kB",
+             "VmFlags: rd wr sh mr mw me ms ?? ac nr ht pf mm gd nh lo gu dd um mg ss");
+    struct mt_region empty = READ("Rss: 8 kB", "VmFlags:");
+    struct mt_region blank = READ("Rss: 8 kB", "VmFlags: ");
+    struct mt_region plain = READ("Rss: 8 kB", "VmFlags: rd wr ac ");
+
+    (void)state;
+    assert_int_equal(r.flags, MT_REGION_FLAGS_KNOWN | MT_REGION_CHARGED | MT_REGION_NORESERVE |
+                                  MT_REGION_HUGETLB | MT_REGION_DEVICE | MT_REGION_MIXED |
+                                  MT_REGION_GROWSDOWN | MT_REGION_STACK_HINT | MT_REGION_LOCKED |
+                                  MT_REGION_GUARD_HINT | MT_REGION_NODUMP | MT_REGION_UFFD |
+                                  MT_REGION_MERGEABLE | MT_REGION_SHADOW_STACK);
+    assert_true(r.pages.known & KIND(LOCKED));
+    assert_int_equal(r.pages.bytes[MT_PAGE_LOCKED], 8192);
+    assert_int_equal(empty.flags, 0);
+    assert_int_equal(blank.flags, 0);
+    assert_false(empty.pages.known & KIND(LOCKED));
+    assert_int_equal(plain.flags, MT_REGION_FLAGS_KNOWN | MT_REGION_CHARGED);
+    assert_true(plain.pages.known & KIND(LOCKED));
+    assert_int_equal(plain.pages.bytes[MT_PAGE_LOCKED], 0);
+}
+
+static void what_has_no_key_is_refused(void **state)
+{
+    struct mt_smaps s = {.region = NULL};
+    static const char *const lines[] = {"", "words without a colon", "7f00-zz r-xp 0 08:02 5 /x",
+                                        "7fzz-7f00 r-xp 0 08:02 5"};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        assert_false(mt_smaps_line(&s, lines[i], strlen(lines[i])));
+    assert_true(mt_smaps_line(&s, "Rss: 4 kB", 9));
+    assert_true(mt_smaps_line(&s, "New_Key-2: 4 kB", 15));
+    assert_true(mt_smaps_line(&s, "Weird Name: 4 kB", 16));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_in_any_order_and_glued),
+        cmocka_unit_test(impossible_values_are_unknown),
+        cmocka_unit_test(flags_by_their_two_letters),
+        cmocka_unit_test(what_has_no_key_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
