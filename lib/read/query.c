@@ -55,12 +55,9 @@ static int prepare(tracer_reader *r, const char *sql, sqlite3_stmt **out)
 static int bind_one(sqlite3_stmt *s, int i, const tracer_value *v)
 {
     switch (v->kind) {
-    case TRACER_VALUE_NULL:
-        return sqlite3_bind_null(s, i);
-    case TRACER_VALUE_INTEGER:
-        return sqlite3_bind_int64(s, i, v->integer);
-    case TRACER_VALUE_REAL:
-        return sqlite3_bind_double(s, i, v->real);
+    case TRACER_VALUE_NULL: return sqlite3_bind_null(s, i);
+    case TRACER_VALUE_INTEGER: return sqlite3_bind_int64(s, i, v->integer);
+    case TRACER_VALUE_REAL: return sqlite3_bind_double(s, i, v->real);
     case TRACER_VALUE_TEXT:
         return sqlite3_bind_text(s, i, v->bytes ? v->bytes : "", v->bytes ? (int)v->n_bytes : 0,
                                  SQLITE_STATIC);

@@ -18,10 +18,10 @@
 static const struct {
     int id, most;
 } limits[] = {
-    { SQLITE_LIMIT_ATTACHED, 0 },        { SQLITE_LIMIT_COLUMN, MT_READ_COLUMNS },
-    { SQLITE_LIMIT_LENGTH, 64 << 20 },   { SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
-    { SQLITE_LIMIT_EXPR_DEPTH, 200 },    { SQLITE_LIMIT_COMPOUND_SELECT, 50 },
-    { SQLITE_LIMIT_WORKER_THREADS, 0 },  { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000 },
+    {SQLITE_LIMIT_ATTACHED, 0},       {SQLITE_LIMIT_COLUMN, MT_READ_COLUMNS},
+    {SQLITE_LIMIT_LENGTH, 64 << 20},  {SQLITE_LIMIT_SQL_LENGTH, 1 << 20},
+    {SQLITE_LIMIT_EXPR_DEPTH, 200},   {SQLITE_LIMIT_COMPOUND_SELECT, 50},
+    {SQLITE_LIMIT_WORKER_THREADS, 0}, {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
 };
 
 /* Pragmas that only tell something; of some the argument is a name, of others it would write. */
@@ -29,11 +29,11 @@ static const struct {
     const char *name;
     bool takes_argument;
 } harmless[] = {
-    { "table_info", true },       { "table_xinfo", true },     { "table_list", true },
-    { "index_list", true },       { "index_info", true },      { "quick_check", true },
-    { "integrity_check", true },  { "user_version", false },   { "application_id", false },
-    { "page_count", false },      { "page_size", false },      { "freelist_count", false },
-    { "journal_mode", false },
+    {"table_info", true},      {"table_xinfo", true},   {"table_list", true},
+    {"index_list", true},      {"index_info", true},    {"quick_check", true},
+    {"integrity_check", true}, {"user_version", false}, {"application_id", false},
+    {"page_count", false},     {"page_size", false},    {"freelist_count", false},
+    {"journal_mode", false},
 };
 
 static int allow_pragma(const char *name, const char *argument)
@@ -54,12 +54,10 @@ static int authorize(void *user, int action, const char *a, const char *b, const
     switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
+    case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
         return b && !sqlite3_stricmp(b, "load_extension") ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA:
-        return a ? allow_pragma(a, b) : SQLITE_DENY;
+    case SQLITE_PRAGMA: return a ? allow_pragma(a, b) : SQLITE_DENY;
     }
     return SQLITE_DENY;
 }
@@ -71,8 +69,7 @@ int mt_read_error(tracer_reader *r, int rc)
     switch (rc & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
-    case SQLITE_DONE:
-        return TRACER_OK;
+    case SQLITE_DONE: return TRACER_OK;
     case SQLITE_AUTH:
     case SQLITE_PERM:
     case SQLITE_READONLY:
@@ -80,14 +77,11 @@ int mt_read_error(tracer_reader *r, int rc)
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return mt_error_set(TRACER_ESTATE, "%s is locked by another program: try again", r->path);
-    case SQLITE_NOMEM:
-        return mt_error_set(TRACER_ENOMEM, "no memory to read %s", r->path);
+    case SQLITE_NOMEM: return mt_error_set(TRACER_ENOMEM, "no memory to read %s", r->path);
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB:
-        return mt_error_set(TRACER_EDB, "%s is damaged: %s", r->path, text);
+    case SQLITE_NOTADB: return mt_error_set(TRACER_EDB, "%s is damaged: %s", r->path, text);
     case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-        return mt_error_set(TRACER_EIO, "%s cannot be read: %s", r->path, text);
+    case SQLITE_CANTOPEN: return mt_error_set(TRACER_EIO, "%s cannot be read: %s", r->path, text);
     case SQLITE_TOOBIG:
         return mt_error_set(TRACER_ELIMIT, "a value or the SQL is too long: %s", text);
     }
@@ -156,8 +150,9 @@ static int connect_unchanging(tracer_reader *r)
     char uri[3 * 4096 + 64];
 
     if (has_wal(r->path))
-        return mt_error_set(TRACER_EDENIED, "%s has rows in its -wal that cannot be read in a "
-                                            "folder you may not write: copy both files elsewhere",
+        return mt_error_set(TRACER_EDENIED,
+                            "%s has rows in its -wal that cannot be read in a "
+                            "folder you may not write: copy both files elsewhere",
                             r->path);
     immutable_uri(r->path, uri, sizeof(uri));
     sqlite3_close(r->handle);
@@ -173,8 +168,10 @@ static int open_checked(tracer_reader *r)
     if (error)
         return error;
     if (kind == MT_FILE_NEW)
-        return mt_error_set(TRACER_EIO, "%s does not exist or is empty: nothing has been recorded "
-                                        "there", r->path);
+        return mt_error_set(TRACER_EIO,
+                            "%s does not exist or is empty: nothing has been recorded "
+                            "there",
+                            r->path);
     rc = connect_to(r, r->path, 0);
     if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
         return connect_unchanging(r);

@@ -28,20 +28,15 @@ static int code_of(const struct mt_db *db, int rc)
     int system = db->handle ? sqlite3_system_errno(db->handle) : 0;
 
     switch (rc & 0xff) {
-    case SQLITE_NOMEM:
-        return TRACER_ENOMEM;
+    case SQLITE_NOMEM: return TRACER_ENOMEM;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return TRACER_ESTATE;
+    case SQLITE_LOCKED: return TRACER_ESTATE;
     case SQLITE_PERM:
     case SQLITE_READONLY:
-    case SQLITE_AUTH:
-        return TRACER_EDENIED;
+    case SQLITE_AUTH: return TRACER_EDENIED;
     case SQLITE_CANTOPEN:
-        return system == EACCES || system == EPERM || system == EROFS ? TRACER_EDENIED
-                                                                      : TRACER_EIO;
-    case SQLITE_IOERR:
-        return TRACER_EIO;
+        return system == EACCES || system == EPERM || system == EROFS ? TRACER_EDENIED : TRACER_EIO;
+    case SQLITE_IOERR: return TRACER_EIO;
     }
     return TRACER_EDB;
 }
@@ -50,20 +45,14 @@ static const char *advice_of(int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        return "another program has it locked: end that program's transaction";
-    case SQLITE_FULL:
-        return "no space left: free some, or choose another folder";
-    case SQLITE_CANTOPEN:
-        return "does its folder exist, and may this user write there?";
+    case SQLITE_LOCKED: return "another program has it locked: end that program's transaction";
+    case SQLITE_FULL: return "no space left: free some, or choose another folder";
+    case SQLITE_CANTOPEN: return "does its folder exist, and may this user write there?";
     case SQLITE_READONLY:
-    case SQLITE_PERM:
-        return "it cannot be written: change its rights, or choose another path";
+    case SQLITE_PERM: return "it cannot be written: change its rights, or choose another path";
     case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-        return "it is not a sound SQLite file: choose another path";
-    case SQLITE_IOERR:
-        return "the disk or file system failed";
+    case SQLITE_CORRUPT: return "it is not a sound SQLite file: choose another path";
+    case SQLITE_IOERR: return "the disk or file system failed";
     }
     return "see the SQLite message";
 }
@@ -73,8 +62,8 @@ int mt_db_error(const struct mt_db *db, int rc, const char *doing)
     if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
         return TRACER_OK;
     return mt_error_set(code_of(db, rc), "%s: cannot %s: %s (SQLite: %s)", db->path, doing,
-                        advice_of(rc), db->handle ? sqlite3_errmsg(db->handle)
-                                                  : sqlite3_errstr(rc));
+                        advice_of(rc),
+                        db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc));
 }
 
 static void set_lookaside(struct mt_db *db)
@@ -106,8 +95,10 @@ int mt_db_open(struct mt_db *db, const char *path)
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_limit(db->handle, SQLITE_LIMIT_ATTACHED, 0);
     if (sqlite3_db_readonly(db->handle, "main"))
-        return mt_error_set(TRACER_EDENIED, "%s: it cannot be written: change its rights, or "
-                                            "choose another path", path);
+        return mt_error_set(TRACER_EDENIED,
+                            "%s: it cannot be written: change its rights, or "
+                            "choose another path",
+                            path);
     return mt_db_script(db, connection_pragmas, "set it up");
 }
 
@@ -126,8 +117,8 @@ int mt_db_prepare(struct mt_db *db, const char *const *sql, int n, sqlite3_stmt 
 {
     db->statements = out;
     for (int i = 0; i < n; i++) {
-        int rc = sqlite3_prepare_v3(db->handle, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &out[i],
-                                    NULL);
+        int rc =
+            sqlite3_prepare_v3(db->handle, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &out[i], NULL);
 
         if (rc)
             return mt_db_error(db, rc, "use its tables");
@@ -212,8 +203,10 @@ int mt_db_make_plain(struct mt_db *db)
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
     if (!error && !plain)
-        return mt_error_set(TRACER_EDB, "%s: a reader has it open, so its -wal stays beside it; "
-                                        "end the reader and run `memtracer finish`", db->path);
+        return mt_error_set(TRACER_EDB,
+                            "%s: a reader has it open, so its -wal stays beside it; "
+                            "end the reader and run `memtracer finish`",
+                            db->path);
     return error;
 }
 

@@ -29,27 +29,36 @@ static uint32_t big_endian(const unsigned char *p)
 static int judge(const char *path, uint32_t application_id, uint32_t version)
 {
     if (application_id != TRACER_APPLICATION_ID)
-        return mt_error_set(TRACER_EDB, "%s is a SQLite file of another program and was left "
-                                        "untouched: choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s is a SQLite file of another program and was left "
+                            "untouched: choose another path",
+                            path);
     if (version > TRACER_SCHEMA_VERSION)
-        return mt_error_set(TRACER_ESCHEMA, "%s has schema %u, this memtracer knows up to %d: "
-                                            "use a newer memtracer or another path", path,
-                            version, TRACER_SCHEMA_VERSION);
+        return mt_error_set(TRACER_ESCHEMA,
+                            "%s has schema %u, this memtracer knows up to %d: "
+                            "use a newer memtracer or another path",
+                            path, version, TRACER_SCHEMA_VERSION);
     if (version == 0)
-        return mt_error_set(TRACER_EDB, "%s says it is memtracer's but has no schema number: "
-                                        "choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s says it is memtracer's but has no schema number: "
+                            "choose another path",
+                            path);
     return TRACER_OK;
 }
 
 static int judge_header(const char *path, int rc, const unsigned char *header)
 {
-    if (rc == SQLITE_IOERR_SHORT_READ || (rc == SQLITE_OK &&
-                                          memcmp(header, "SQLite format 3", 16) != 0))
-        return mt_error_set(TRACER_EDB, "%s is not a SQLite file and was left untouched: choose "
-                                        "another path", path);
+    if (rc == SQLITE_IOERR_SHORT_READ ||
+        (rc == SQLITE_OK && memcmp(header, "SQLite format 3", 16) != 0))
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a SQLite file and was left untouched: choose "
+                            "another path",
+                            path);
     if (rc != SQLITE_OK)
-        return mt_error_set(TRACER_EDB, "%s cannot be read as a file (is it a directory?): "
-                                        "choose another path", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s cannot be read as a file (is it a directory?): "
+                            "choose another path",
+                            path);
     return judge(path, big_endian(header + APPLICATION_ID_AT),
                  big_endian(header + USER_VERSION_AT));
 }
@@ -61,8 +70,10 @@ static int cannot_open(sqlite3_vfs *vfs, const char *path)
     vfs->xAccess(vfs, path, SQLITE_ACCESS_READ, &readable);
     if (readable)
         return mt_error_set(TRACER_EIO, "%s exists but cannot be opened", path);
-    return mt_error_set(TRACER_EDENIED, "%s cannot be read by this user: change its rights, or "
-                                        "choose another path", path);
+    return mt_error_set(TRACER_EDENIED,
+                        "%s cannot be read by this user: change its rights, or "
+                        "choose another path",
+                        path);
 }
 
 static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
@@ -117,8 +128,7 @@ int mt_file_check_open(struct mt_db *db, bool *out_empty)
     if (error)
         return error;
     *out_empty = !objects && !application_id && !version;
-    return *out_empty ? TRACER_OK
-                      : judge(db->path, (uint32_t)application_id, (uint32_t)version);
+    return *out_empty ? TRACER_OK : judge(db->path, (uint32_t)application_id, (uint32_t)version);
 }
 
 /* Is `pid` on this host the very process that began at `start_ns`? */
@@ -144,9 +154,10 @@ static int judge_run(const struct mt_db *db, sqlite3_stmt *s, struct mt_os_facts
     mt_os_facts_read(mt_os_process_id(), facts);
     if (!host || strcmp(host, facts->host) != 0 || !same_process(pid, start_ns, facts))
         return TRACER_OK;
-    return mt_error_set(TRACER_ESTATE, "%s is being recorded by process %u%s: stop that tracer, "
-                                       "or put %%p into the path", db->path, pid,
-                        pid == mt_os_process_id() ? " (this one)" : "");
+    return mt_error_set(TRACER_ESTATE,
+                        "%s is being recorded by process %u%s: stop that tracer, "
+                        "or put %%p into the path",
+                        db->path, pid, pid == mt_os_process_id() ? " (this one)" : "");
 }
 
 int mt_file_check_alive(struct mt_db *db)

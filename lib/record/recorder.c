@@ -57,8 +57,10 @@ static int check_place(struct mt_recorder *r)
     sqlite3_file_control(r->db.handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
     if (!moved)
         return TRACER_OK;
-    return mt_error_set(TRACER_EDB, "%s was deleted or moved while it was recorded: stop the "
-                                    "tracer and start it anew", r->db.path);
+    return mt_error_set(TRACER_EDB,
+                        "%s was deleted or moved while it was recorded: stop the "
+                        "tracer and start it anew",
+                        r->db.path);
 }
 
 static int check_room(struct mt_recorder *r)
@@ -66,8 +68,9 @@ static int check_room(struct mt_recorder *r)
     if (r->wal_pages > WAL_PAGES_LIMIT) {
         checkpoint(r);
         if (r->wal_pages > WAL_PAGES_LIMIT)
-            return mt_error_set(TRACER_ELIMIT, "%s-wal has grown to %d MiB because a reader keeps "
-                                               "one transaction open: end that reader",
+            return mt_error_set(TRACER_ELIMIT,
+                                "%s-wal has grown to %d MiB because a reader keeps "
+                                "one transaction open: end that reader",
                                 r->db.path, (int)(r->wal_pages * PAGE_BYTES >> 20));
     }
     if (!r->max_file_bytes || r->file_bytes < r->max_file_bytes)
@@ -77,8 +80,9 @@ static int check_room(struct mt_recorder *r)
             break;
     if (r->file_bytes < r->max_file_bytes)
         return TRACER_OK;
-    return mt_error_set(TRACER_ELIMIT, "%s has reached max_file_bytes and thinning older samples "
-                                       "did not help: raise the limit or start a new file",
+    return mt_error_set(TRACER_ELIMIT,
+                        "%s has reached max_file_bytes and thinning older samples "
+                        "did not help: raise the limit or start a new file",
                         r->db.path);
 }
 

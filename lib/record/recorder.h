@@ -37,8 +37,7 @@ int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample);
 
 int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint32_t tid,
                      const char *label);
-int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name,
-                     const char *description);
+int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name, const char *description);
 
 /* Keeps a state of the run ("recording", "degraded", …) with its sentence. */
 int mt_recorder_state(struct mt_recorder *r, const char *state, const char *detail);

@@ -17,8 +17,9 @@
 
 static const char creation_pragmas[] = "PRAGMA page_size = 4096;"
                                        "PRAGMA auto_vacuum = INCREMENTAL;";
-static const char identity[] = "PRAGMA application_id = " DIGITS(TRACER_APPLICATION_ID) ";"
-                               "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
+static const char identity[] = "PRAGMA application_id = " DIGITS(
+    TRACER_APPLICATION_ID) ";"
+                           "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
 
 /* In memory: the samples that retention is about to fold into others. */
 static const char doomed_table[] =
@@ -107,9 +108,8 @@ static void make_uuid(char out[37])
     b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
     b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
     for (int i = 0; i < 16; i++)
-        n += snprintf(out + n, (size_t)(37 - n), i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
-                                                                                     : "%02x",
-                      b[i]);
+        n += snprintf(out + n, (size_t)(37 - n),
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", b[i]);
 }
 
 static void bind_facts(sqlite3_stmt *s, const struct mt_run_info *info)

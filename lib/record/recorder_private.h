@@ -57,9 +57,9 @@ struct mt_recorder {
     int64_t run;
     struct mt_position at, committed;
     struct mt_extension more;
-    uint32_t again; /* MT_AGAIN_… */
-    struct mt_levels levels;     /* as last written */
-    struct mt_counters counters; /* as last written */
+    uint32_t again;                      /* MT_AGAIN_… */
+    struct mt_levels levels;             /* as last written */
+    struct mt_counters counters;         /* as last written */
     int64_t type_rows[MT_TYPE_CAPACITY]; /* ids in the file: user types may have moved */
     struct mt_user_type user_types[MT_USER_TYPES];
     uint64_t max_file_bytes;

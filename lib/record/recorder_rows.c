@@ -8,8 +8,9 @@
 #include "record/recorder_private.h"
 
 /* Flags that may last over many samples: while they stay the same, they are no news. */
-#define LASTING (MT_SAMPLE_TRUNCATED | MT_SAMPLE_NO_PAGES | MT_SAMPLE_PARTIAL | MT_SAMPLE_FAILED | \
-                 MT_SAMPLE_REJECTED)
+#define LASTING                                                                                    \
+    (MT_SAMPLE_TRUNCATED | MT_SAMPLE_NO_PAGES | MT_SAMPLE_PARTIAL | MT_SAMPLE_FAILED |             \
+     MT_SAMPLE_REJECTED)
 
 static bool type_changed(const struct mt_recorder *r, const struct mt_sample *s, unsigned type)
 {

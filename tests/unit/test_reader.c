@@ -89,9 +89,9 @@ static tracer_reader *opened(void)
 static void values_come_as_they_are(void **state)
 {
     tracer_reader *r = opened();
-    struct seen s = { 0 };
-    const tracer_value params[2] = { { .kind = TRACER_VALUE_INTEGER, .integer = INT64_MIN },
-                                     { .kind = TRACER_VALUE_TEXT, .bytes = "a\0b", .n_bytes = 3 } };
+    struct seen s = {0};
+    const tracer_value params[2] = {{.kind = TRACER_VALUE_INTEGER, .integer = INT64_MIN},
+                                    {.kind = TRACER_VALUE_TEXT, .bytes = "a\0b", .n_bytes = 3}};
 
     (void)state;
     assert_int_equal(tracer_reader_query(r, "SELECT NULL AS x", NULL, 0, keep, &s), 0);
@@ -111,9 +111,9 @@ static void values_come_as_they_are(void **state)
 static void every_view_and_query_runs(void **state)
 {
     tracer_reader *r = opened();
-    struct seen s = { 0 };
-    const tracer_value params[2] = { { .kind = TRACER_VALUE_INTEGER, .integer = 1 },
-                                     { .kind = TRACER_VALUE_INTEGER, .integer = 2 } };
+    struct seen s = {0};
+    const tracer_value params[2] = {{.kind = TRACER_VALUE_INTEGER, .integer = 1},
+                                    {.kind = TRACER_VALUE_INTEGER, .integer = 2}};
     uint32_t n = 0;
 
     (void)state;
@@ -140,11 +140,21 @@ static void every_view_and_query_runs(void **state)
 static void what_writes_is_refused(void **state)
 {
     static const char *const sql[] = {
-        "DELETE FROM level", "INSERT INTO setting VALUES ('x', 1, '')", "DROP TABLE run",
-        "CREATE TEMP TABLE t(x)", "ATTACH '/tmp/x.db' AS x", "PRAGMA user_version = 7",
-        "PRAGMA journal_mode = WAL", "PRAGMA wal_checkpoint", "BEGIN", "VACUUM",
-        "PRAGMA writable_schema = ON", "BEGIN IMMEDIATE", "ANALYZE",
-        "UPDATE run SET state = 'x' RETURNING id", "VACUUM INTO '/tmp/mt_reader_never.db'",
+        "DELETE FROM level",
+        "INSERT INTO setting VALUES ('x', 1, '')",
+        "DROP TABLE run",
+        "CREATE TEMP TABLE t(x)",
+        "ATTACH '/tmp/x.db' AS x",
+        "PRAGMA user_version = 7",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA wal_checkpoint",
+        "BEGIN",
+        "VACUUM",
+        "PRAGMA writable_schema = ON",
+        "BEGIN IMMEDIATE",
+        "ANALYZE",
+        "UPDATE run SET state = 'x' RETURNING id",
+        "VACUUM INTO '/tmp/mt_reader_never.db'",
     };
     tracer_reader *r = opened();
 
@@ -154,8 +164,7 @@ static void what_writes_is_refused(void **state)
             fail_msg("%s: %s", sql[i], tracer_last_error());
     assert_int_equal(tracer_reader_query(r, "SELECT 1; DELETE FROM level", NULL, 0, NULL, NULL),
                      TRACER_EINVAL);
-    assert_int_equal(tracer_reader_query(r, "SELECT nonsense", NULL, 0, NULL, NULL),
-                     TRACER_EINVAL);
+    assert_int_equal(tracer_reader_query(r, "SELECT nonsense", NULL, 0, NULL, NULL), TRACER_EINVAL);
     assert_non_null(strstr(tracer_last_error(), "nonsense"));
     assert_int_not_equal(tracer_reader_query(r, "SELECT load_extension('x')", NULL, 0, NULL, NULL),
                          0);
@@ -203,7 +212,7 @@ static int read_as_nobody(void)
 
     if (child == 0) {
         tracer_reader *r = NULL;
-        struct seen s = { 0 };
+        struct seen s = {0};
         int error;
 
         if (geteuid() == 0 && (setgid(65534) || setuid(65534)))

@@ -56,9 +56,12 @@ static int teardown(void **state)
 
 static int open_with(uint64_t max_file_bytes)
 {
-    struct mt_run_info info = { .pid = mt_os_process_id(), .interval_ms = 100, .commit_ms = 1000,
-                                .start_wall_ns = INT64_C(1700000000000000000), .facts = &facts,
-                                .max_file_bytes = max_file_bytes };
+    struct mt_run_info info = {.pid = mt_os_process_id(),
+                               .interval_ms = 100,
+                               .commit_ms = 1000,
+                               .start_wall_ns = INT64_C(1700000000000000000),
+                               .facts = &facts,
+                               .max_file_bytes = max_file_bytes};
 
     return mt_recorder_open(path, &info, strings, &recorder);
 }
@@ -98,8 +101,7 @@ static int64_t number_in(const char *file, const char *sql)
     sqlite3_stmt *s;
     int64_t out = -12345;
 
-    assert_int_equal(sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL),
-                     SQLITE_OK);
+    assert_int_equal(sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
     sqlite3_busy_timeout(db, 2000);
     if (sqlite3_prepare_v2(db, sql, -1, &s, NULL))
         fail_msg("%s: %s", sql, sqlite3_errmsg(db));
@@ -145,7 +147,8 @@ static void a_stopped_file_is_one_plain_private_file(void **state)
                      1);
     assert_int_equal(number("SELECT auto_vacuum FROM pragma_auto_vacuum"), 2);
     assert_int_equal(number("SELECT count(*) FROM run WHERE state = 'stopped' AND "
-                            "stop_wall_ns > 0 AND length(uuid) = 36"), 1);
+                            "stop_wall_ns > 0 AND length(uuid) = 36"),
+                     1);
     assert_int_equal(number("SELECT count(*) FROM type"), 12);
     assert_int_equal(number("SELECT count(*) FROM sample_flag"), 10);
 }
@@ -197,23 +200,24 @@ static void unknown_columns_are_null(void **state)
     assert_int_equal(tick(), 0);
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT count(*) FROM level WHERE pss IS NULL AND charged IS NULL "
-                            "AND largest IS NULL AND swap = 0 AND ws = size"), 1);
+                            "AND largest IS NULL AND swap = 0 AND ws = size"),
+                     1);
 }
 
 static struct mt_interval an_interval(uint64_t base, uint64_t end, uint8_t type)
 {
-    struct mt_interval v = { .base = base, .end = end, .type = type, .confidence = 'B',
-                             .protection = 3 };
+    struct mt_interval v = {
+        .base = base, .end = end, .type = type, .confidence = 'B', .protection = 3};
 
     return v;
 }
 
 static void regions_live_from_first_to_last_sample(void **state)
 {
-    struct mt_interval list[2] = { an_interval(0x1000, 0x3000, MT_TYPE_HEAP),
-                                   an_interval(0xffffffffff600000, 0xffffffffff601000,
-                                               MT_TYPE_IMAGE) };
-    int64_t continued[2] = { 0, 0 }, ended[1], first_row;
+    struct mt_interval list[2] = {
+        an_interval(0x1000, 0x3000, MT_TYPE_HEAP),
+        an_interval(0xffffffffff600000, 0xffffffffff601000, MT_TYPE_IMAGE)};
+    int64_t continued[2] = {0, 0}, ended[1], first_row;
 
     (void)state;
     list[0].owner = mt_strings_add(strings, "malloc arena", 12);
@@ -239,19 +243,21 @@ static void regions_live_from_first_to_last_sample(void **state)
     assert_int_equal(number("SELECT continues FROM region WHERE bytes = 16384"), first_row);
     assert_int_equal(number("SELECT flags FROM region WHERE base < 0"), 2 + 4 + 128);
     assert_int_equal(number("SELECT count(*) FROM region_now WHERE base_address IN "
-                            "('0xffffffffff600000', '0x000000001000')"), 2);
+                            "('0xffffffffff600000', '0x000000001000')"),
+                     2);
     assert_int_equal(number("SELECT count(*) FROM memory_event WHERE kind = 'Grow' AND "
                             "region_size = 16384 AND owner = 'malloc arena' AND "
-                            "protection = 'READWRITE' AND protection_mask = 'RW-'"), 1);
+                            "protection = 'READWRITE' AND protection_mask = 'RW-'"),
+                     1);
     assert_int_equal(number("SELECT count(*) FROM memory_event WHERE kind LIKE '%Free'"), 0);
 }
 
 /* What a tick does after a rollback: the rows it remembers are gone, and it does not know. */
 static void after_a_rollback_the_lists_are_whole_again(void **state)
 {
-    struct mt_interval list[2] = { an_interval(0x1000, 0x3000, MT_TYPE_HEAP),
-                                   an_interval(0x8000, 0x9000, MT_TYPE_PRIVATE) };
-    struct mt_thread threads[1] = { { .tid = 7 } };
+    struct mt_interval list[2] = {an_interval(0x1000, 0x3000, MT_TYPE_HEAP),
+                                  an_interval(0x8000, 0x9000, MT_TYPE_PRIVATE)};
+    struct mt_thread threads[1] = {{.tid = 7}};
 
     (void)state;
     opened();
@@ -419,7 +425,8 @@ static void a_kill_loses_only_what_was_not_committed(void **state)
     assert_int_equal(number("SELECT count(*) FROM run WHERE state = 'interrupted'"), 1);
     assert_int_equal(number("SELECT max(ws) FROM level"), 20 * MIB);
     assert_int_equal(number("SELECT count(*) FROM pragma_integrity_check WHERE "
-                            "integrity_check = 'ok'"), 1);
+                            "integrity_check = 'ok'"),
+                     1);
 }
 
 static void finish_makes_one_file_of_a_killed_recording(void **state)
@@ -532,7 +539,8 @@ static void retention_keeps_the_cap_the_steps_and_the_maximum(void **state)
     assert_int_equal(number("SELECT max(ws) FROM level WHERE type = 6"), 77 * MIB);
     assert_int_equal(number("SELECT count(*) FROM punctuated_growth WHERE type = 'heap'"), 4);
     assert_int_equal(number("SELECT count(*) FROM punctuated_growth WHERE bytes BETWEEN 52000000 "
-                            "AND 53000000 AND round(t_s) IN (800, 1600, 2400, 3200)"), 4);
+                            "AND 53000000 AND round(t_s) IN (800, 1600, 2400, 3200)"),
+                     4);
     assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"),
                      10 * MIB + 4 * 50 * MIB + 39999 * 7919 % 1000 * 1024);
 }

@@ -80,7 +80,7 @@ static int setup(void **state)
             "start_wall_ns, start_monotonic_ns, page_bytes, interval_ms, commit_ms, budget_ns, "
             "flags, version, sqlite_version) VALUES (1, 'u', 'l', 'stopped', 'h', 'o', 42, 42, "
             "'/bin/app', 'app', 0, 0, 4096, 100, 1000, 0, 0, '0', '0');");
-#define MT_SETTING(name, value, description) \
+#define MT_SETTING(name, value, description)                                                       \
     executef("INSERT INTO setting VALUES ('%s', %d, '')", #name, value);
 #include "record/setting.def"
 #undef MT_SETTING
@@ -119,8 +119,8 @@ static void add_series(int type, int64_t (*value)(int i), const char *column)
             add_sample(i + 1);
         if (v != last)
             executef("INSERT INTO level(run, type, sample, size, committed, %s, blocks, largest) "
-                     "VALUES (1, %d, %d, %lld, %lld, %lld, 1, %lld)", column, type, i + 1,
-                     (long long)v, (long long)v, (long long)v, (long long)v);
+                     "VALUES (1, %d, %d, %lld, %lld, %lld, 1, %lld)",
+                     column, type, i + 1, (long long)v, (long long)v, (long long)v, (long long)v);
         last = v;
     }
     execute("COMMIT");
@@ -217,7 +217,8 @@ static void textbook_gives_three_rows_with_their_marks(void **state)
     expect_text("SELECT group_concat(type || step || mark || round(t_s, 1)) FROM punctuated_growth",
                 "heap1command 16.0,heap2command 212.0,heap3command 318.0");
     assert_int_equal(number("SELECT count(*) FROM punctuated_growth "
-                            "WHERE abs(bytes - 54280192) < 500000"), 3);
+                            "WHERE abs(bytes - 54280192) < 500000"),
+                     3);
     expect_text("SELECT type || shape || steps FROM leak_suspects", "heapsteps3");
 }
 
@@ -237,19 +238,19 @@ static void shapes_are_told_apart(void **state)
         int steps;
         const char *suspect;
     } cases[] = {
-        { "flat", flat, 0, "(nothing)" },
-        { "noisy", noisy, 0, "(nothing)" },
-        { "linear", linear, 0, "steady" },
-        { "noisy linear", noisy_linear, 0, "steady" },
-        { "very noisy linear", very_noisy_linear, 0, "steady" },
-        { "sawtooth", sawtooth, 0, "(nothing)" },
-        { "rising peaks", rising_peaks, 0, "(nothing)" },
-        { "one jump", one_jump, 0, "(nothing)" },
-        { "warm-up in stairs", warm_stairs, 0, "(nothing)" },
-        { "stairs given back", given_back, 0, "(nothing)" },
-        { "stairs after start-up", stairs_after_start, 4, "steps" },
-        { "small stairs", small_stairs, 7, "steps" },
-        { "stairs that fill slowly", filling_stairs, 4, "steps" },
+        {"flat", flat, 0, "(nothing)"},
+        {"noisy", noisy, 0, "(nothing)"},
+        {"linear", linear, 0, "steady"},
+        {"noisy linear", noisy_linear, 0, "steady"},
+        {"very noisy linear", very_noisy_linear, 0, "steady"},
+        {"sawtooth", sawtooth, 0, "(nothing)"},
+        {"rising peaks", rising_peaks, 0, "(nothing)"},
+        {"one jump", one_jump, 0, "(nothing)"},
+        {"warm-up in stairs", warm_stairs, 0, "(nothing)"},
+        {"stairs given back", given_back, 0, "(nothing)"},
+        {"stairs after start-up", stairs_after_start, 4, "steps"},
+        {"small stairs", small_stairs, 7, "steps"},
+        {"stairs that fill slowly", filling_stairs, 4, "steps"},
     };
 
     (void)state;
@@ -278,11 +279,14 @@ static void growth_between_marks_is_one_query(void **state)
     mark(5.5, "X");
     mark(12.5, "Y");
     assert_int_equal(number("SELECT grew FROM growth_between_marks WHERE from_mark = 'X' "
-                            "AND to_mark = 'Y' ORDER BY grew DESC"), 2 * STEP);
+                            "AND to_mark = 'Y' ORDER BY grew DESC"),
+                     2 * STEP);
     assert_int_equal(number("SELECT grew_ws FROM growth_between_marks WHERE from_mark = 'X' "
-                            "AND to_mark = 'Y' AND type = 'private'"), 0);
+                            "AND to_mark = 'Y' AND type = 'private'"),
+                     0);
     expect_text("SELECT type FROM growth_between_marks WHERE from_mark = 'X' AND to_mark = 'Y' "
-                "ORDER BY grew DESC", "heap");
+                "ORDER BY grew DESC",
+                "heap");
 }
 
 /* Two marks within one interval: only the sample after the second has seen the growth. */
@@ -293,7 +297,8 @@ static void marks_closer_than_the_interval_use_the_next_sample(void **state)
     mark(5.92, "X");
     mark(5.97, "Y");
     assert_int_equal(number("SELECT grew FROM growth_between_marks WHERE from_mark = 'X' "
-                            "AND to_mark = 'Y'"), STEP);
+                            "AND to_mark = 'Y'"),
+                     STEP);
 }
 
 static void deltas_add_up_to_levels(void **state)
@@ -303,7 +308,8 @@ static void deltas_add_up_to_levels(void **state)
     assert_int_equal(number("SELECT count(*) FROM (SELECT d.sample, "
                             "sum(d.ws) OVER (ORDER BY d.sample) AS total, m.ws "
                             "FROM delta d JOIN memory m USING (sample, type)) "
-                            "WHERE total <> ws"), 0);
+                            "WHERE total <> ws"),
+                     0);
     assert_int_equal(number("SELECT count(*) FROM memory a WHERE until_s < t_s"), 0);
 }
 
@@ -322,7 +328,8 @@ static void vmmap_has_all_types_and_a_total(void **state)
                 "ORDER BY 1)",
                 "MEM_COMMIT10491760,MEM_FREE1000000,MEM_RESERVE2000");
     expect_text("SELECT round(sum(percent_of_busy)) || round(sum(percent_of_total)) "
-                "FROM usage_summary", "100.0100.0");
+                "FROM usage_summary",
+                "100.0100.0");
     expect_text("SELECT group_concat(type) FROM type_summary", "MEM_PRIVATE,MEM_IMAGE");
     expect_text("SELECT usage || bytes FROM largest_region WHERE usage = 'image'", "image5000");
 }
@@ -330,9 +337,10 @@ static void vmmap_has_all_types_and_a_total(void **state)
 /* base, bytes, type, protection, flags, file, first, last, continues */
 static void region(int id, const char *rest)
 {
-    executef("INSERT INTO region(id, run, confidence, offset, base, bytes, type, protection, flags, "
-             "file, inode, first_sample, last_sample, continues) VALUES (%d, 1, 'A', 0, %s)", id,
-             rest);
+    executef(
+        "INSERT INTO region(id, run, confidence, offset, base, bytes, type, protection, flags, "
+        "file, inode, first_sample, last_sample, continues) VALUES (%d, 1, 'A', 0, %s)",
+        id, rest);
 }
 
 static void events_are_told_as_an_event_tracer_would(void **state)
@@ -353,15 +361,19 @@ static void events_are_told_as_an_event_tracer_would(void **state)
                 "WHERE type = 'heap'",
                 "VirtualAlloc@2,Grow@5,Protect@7,VirtualFree@9");
     expect_text("SELECT group_concat(kind || section_type || at_start) FROM memory_event "
-                "WHERE page_type = 'IMAGE'", "MapViewFileIMAGE1,UnmapViewFileIMAGE0");
+                "WHERE page_type = 'IMAGE'",
+                "MapViewFileIMAGE1,UnmapViewFileIMAGE0");
     expect_text("SELECT view_base || view_size || file_key || file_name FROM memory_event "
-                "WHERE page_type = 'IMAGE'", "0x000000010000163844d/lib/a.so");
+                "WHERE page_type = 'IMAGE'",
+                "0x000000010000163844d/lib/a.so");
     expect_text("SELECT section_type || alloc_type || protection_mask FROM memory_event "
-                "WHERE file_name = '/data/b'", "DATACOMMITR--");
+                "WHERE file_name = '/data/b'",
+                "DATACOMMITR--");
     expect_text("SELECT page_type || section_type FROM memory_event WHERE type = 'shareable'",
                 "MAPPEDPAGEFILE");
     expect_text("SELECT alloc_type || protection || page_type FROM memory_event "
-                "WHERE type = 'private'", "RESERVENOACCESSPRIVATE");
+                "WHERE type = 'private'",
+                "RESERVENOACCESSPRIVATE");
     expect_text("SELECT pid || name || exe FROM memory_event", "42app/bin/app");
     expect_text("SELECT path || base_address FROM unloaded_module", "/lib/a.so0x000000010000");
     expect_text("SELECT group_concat(protect || regions) FROM protect_summary",
@@ -379,7 +391,8 @@ static void stacks_and_costs_are_told(void **state)
             "thread, confidence, ws) VALUES (1, 1, 65536, 4096, 6, 0, 12, 0, 7, 'A', 0), "
             "(1, 1, 69632, 8192, 6, 3, 0, 0, 7, 'A', 4096)");
     expect_text("SELECT tid || name || '/' || stack_size || '/' || committed || '/' || resident "
-                "FROM thread_stack", "7worker/12288/8192/4096");
+                "FROM thread_stack",
+                "7worker/12288/8192/4096");
     expect_text("SELECT ticks || '/' || own_bytes || '/' || cpu_us_per_tick FROM self_cost",
                 "300/7/0.0");
 }
