@@ -448,6 +448,7 @@ LEFT JOIN module m ON m.id = (SELECT k.id FROM module k
                                 AND r.base >= k.base AND r.base < k.base + k.bytes
                                 AND k.first_sample <= n.at
                               ORDER BY k.id DESC LIMIT 1)
+WHERE r.type <> 'unusable' OR r.flags & 4 -- what is lost between allocations is none
 ORDER BY r.run, s.t_ns, n.at, r.base < 0, r.base, r.id;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free

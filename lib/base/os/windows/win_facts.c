@@ -78,7 +78,8 @@ static void read_job(uint32_t pid, struct mt_os_facts *out)
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION job;
 
     if (pid != GetCurrentProcessId() ||
-        !QueryInformationJobObject(NULL, JobObjectExtendedLimitInformation, &job, sizeof(job), NULL))
+        !QueryInformationJobObject(NULL, JobObjectExtendedLimitInformation, &job, sizeof(job),
+                                   NULL))
         return;
     if (job.BasicLimitInformation.LimitFlags & JOB_OBJECT_LIMIT_JOB_MEMORY)
         out->cgroup_limit_bytes = (int64_t)job.JobMemoryLimit;
