@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* 4. A type of one's own: the program knows what a range is for, the system does not.
  *
- * A pool takes 16 MiB from malloc and hands it out itself. To the system that is heap; with two
+ * A pool takes 16 MiB from the heap and hands it out itself. To the system that is heap; with two
  * calls it becomes a row of its own beside heap, stack and the others, in every query.
  *
  * Introduces: tracer_type_add, tracer_claim, tracer_unclaim; tracer_get_totals without SQL.
@@ -53,7 +53,7 @@ static int watch_pool(tracer *t, char *pool)
 int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "pool.db";
-    char *pool = malloc(POOL_BYTES);
+    char *pool = calloc(1, POOL_BYTES); /* large and zeroed: address space, not yet touched */
     tracer *t = NULL;
     int rc;
 

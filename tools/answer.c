@@ -25,8 +25,7 @@ void answer_close(struct answer *a)
 
 void answer_bind(struct answer *a, int64_t value)
 {
-    a->params[a->n_params++] =
-        (tracer_value){TRACER_VALUE_INTEGER, 0, value, (double)value, NULL};
+    a->params[a->n_params++] = (tracer_value){TRACER_VALUE_INTEGER, 0, value, (double)value, NULL};
 }
 
 void answer_bind_text(struct answer *a, const char *text)

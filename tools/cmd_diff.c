@@ -38,8 +38,9 @@ static const char help[] =
 #define UNKNOWN INT64_MIN
 
 static const char *const column_names[N_COLUMNS] = {
-    "size", "committed", "charged", "private", "ws", "ws_private", "ws_shareable", "ws_shared",
-    "pss", "swap", "locked", "huge", "lazy_free", "blocks", "largest",
+    "size",       "committed",    "charged",   "private", "ws",
+    "ws_private", "ws_shareable", "ws_shared", "pss",     "swap",
+    "locked",     "huge",         "lazy_free", "blocks",  "largest",
 };
 enum { SIZE = 0, COMMITTED = 1, PRIVATE = 3, WS = 4, SWAP = 9, BLOCKS = 13 };
 
@@ -145,8 +146,8 @@ static void put(struct table *t, int64_t value)
 static void print_table(const struct difference *d, bool exact)
 {
     static const struct table_column columns[] = {
-        {"Type", CELL_TEXT},         {"Held before", CELL_BYTES}, {"Held", CELL_CHANGE},
-        {"Private", CELL_CHANGE},    {"Commit", CELL_CHANGE},     {"Size", CELL_CHANGE},
+        {"Type", CELL_TEXT},           {"Held before", CELL_BYTES}, {"Held", CELL_CHANGE},
+        {"Private", CELL_CHANGE},      {"Commit", CELL_CHANGE},     {"Size", CELL_CHANGE},
         {"Blocks", CELL_COUNT_CHANGE},
     };
     static const int shown[] = {PRIVATE, COMMITTED, SIZE, BLOCKS};
@@ -265,8 +266,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){2, 3, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){2, 3, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

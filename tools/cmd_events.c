@@ -39,13 +39,32 @@ static const char sql_events[] =
     " AND (?8 IS NULL OR instr(file_name, ?8) OR instr(owner, ?8))";
 
 static const struct table_column columns[] = {
-    {"At s", CELL_SECONDS}, {"Kind", CELL_TEXT}, {"Base", CELL_TEXT}, {"Bytes", CELL_BYTES},
-    {"Prot", CELL_TEXT}, {"Type", CELL_TEXT}, {"File or owner", CELL_TEXT},
-    {NULL, CELL_TEXT}, {NULL, CELL_NUMBER}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT},
-    {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_NUMBER},
-    {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_BYTES}, {NULL, CELL_NUMBER},
-    {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_NUMBER},
-    {NULL, CELL_NUMBER}, {NULL, CELL_NUMBER}, {NULL, CELL_NUMBER},
+    {"At s", CELL_SECONDS},
+    {"Kind", CELL_TEXT},
+    {"Base", CELL_TEXT},
+    {"Bytes", CELL_BYTES},
+    {"Prot", CELL_TEXT},
+    {"Type", CELL_TEXT},
+    {"File or owner", CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_NUMBER},
 };
 
 struct filter {
@@ -83,15 +102,20 @@ static int run(const struct command *self, int argc, char **argv)
     struct answer a = {0};
     struct filter f = {0};
     const struct option_spec specs[] = {
-        {"kind", 0, OPTION_TEXT, &f.kind},   {"type", 0, OPTION_TEXT, &f.type},
-        {"file", 0, OPTION_TEXT, &f.file},   {"min-size", 0, OPTION_BYTES, &f.min_bytes},
-        {"since", 0, OPTION_TEXT, &f.since}, {"until", 0, OPTION_TEXT, &f.until},
-        {"run", 0, OPTION_NUMBER, &f.run},   {"all", 0, OPTION_FLAG, &f.all},
-        {"bytes", 0, OPTION_FLAG, &a.exact}, {"json", 0, OPTION_FLAG, &a.json},
+        {"kind", 0, OPTION_TEXT, &f.kind},
+        {"type", 0, OPTION_TEXT, &f.type},
+        {"file", 0, OPTION_TEXT, &f.file},
+        {"min-size", 0, OPTION_BYTES, &f.min_bytes},
+        {"since", 0, OPTION_TEXT, &f.since},
+        {"until", 0, OPTION_TEXT, &f.until},
+        {"run", 0, OPTION_NUMBER, &f.run},
+        {"all", 0, OPTION_FLAG, &f.all},
+        {"bytes", 0, OPTION_FLAG, &a.exact},
+        {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

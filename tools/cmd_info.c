@@ -9,7 +9,7 @@
 #include "answer.h"
 #include "human.h"
 #include "options.h"
-#include "text.h"
+#include "utf8.h"
 
 static const char help[] =
     "usage: memtracer info FILE [--run N]\n"
@@ -35,17 +35,17 @@ static const struct {
     const char *word;
     enum field_format format;
 } fields[] = {
-    {"run", NUMBER},           {"label", TEXT},          {"state", TEXT},
-    {"detail", TEXT},          {"program", TEXT},        {"pid", NUMBER},
-    {"host", TEXT},            {"system", TEXT},         {"allocator", TEXT},
-    {"started", WALL},         {"stopped", WALL},        {"lasted", NS},
-    {"interval", MS},          {"commit every", MS},     {"budget a tick", NS},
-    {"left out", TEXT},        {"file cap", BYTES},      {"samples", NUMBER},
-    {"ticks", NUMBER},         {"missed", NUMBER},       {"marks", NUMBER},
-    {"cost, CPU", PERCENT},    {"CPU a tick", NS},       {"own memory", BYTES},
-    {"page", BYTES},           {"host memory", BYTES},   {"cgroup limit", BYTES},
-    {"address limit", BYTES},  {"data limit", BYTES},    {"most regions", NUMBER},
-    {"memtracer", TEXT},       {"SQLite", TEXT},         {"flagged", TEXT},
+    {"run", NUMBER},          {"label", TEXT},        {"state", TEXT},
+    {"detail", TEXT},         {"program", TEXT},      {"pid", NUMBER},
+    {"host", TEXT},           {"system", TEXT},       {"allocator", TEXT},
+    {"started", WALL},        {"stopped", WALL},      {"lasted", NS},
+    {"interval", MS},         {"commit every", MS},   {"budget a tick", NS},
+    {"left out", TEXT},       {"file cap", BYTES},    {"samples", NUMBER},
+    {"ticks", NUMBER},        {"missed", NUMBER},     {"marks", NUMBER},
+    {"cost, CPU", PERCENT},   {"CPU a tick", NS},     {"own memory", BYTES},
+    {"page", BYTES},          {"host memory", BYTES}, {"cgroup limit", BYTES},
+    {"address limit", BYTES}, {"data limit", BYTES},  {"most regions", NUMBER},
+    {"memtracer", TEXT},      {"SQLite", TEXT},       {"flagged", TEXT},
 };
 
 static const char sql_info[] =
@@ -134,8 +134,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -26,8 +26,8 @@ static const char sql_marks[] =
     " WHERE ?1 IN (0, run) ORDER BY run, t_ns, id";
 
 static const struct table_column columns[] = {
-    {"Run", CELL_NUMBER}, {"At s", CELL_NS}, {"Time (UTC)", CELL_WALL}, {"Sample", CELL_NUMBER},
-    {NULL, CELL_TEXT}, {"Name", CELL_TEXT}, {NULL, CELL_NUMBER},
+    {"Run", CELL_NUMBER}, {"At s", CELL_NS},   {"Time (UTC)", CELL_WALL}, {"Sample", CELL_NUMBER},
+    {NULL, CELL_TEXT},    {"Name", CELL_TEXT}, {NULL, CELL_NUMBER},
 };
 
 static int run(const struct command *self, int argc, char **argv)
@@ -40,8 +40,8 @@ static int run(const struct command *self, int argc, char **argv)
         {0},
     };
     size_t n = 0;
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

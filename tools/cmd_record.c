@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "host.h"
+#include "platform.h"
 #include "human.h"
 #include "memtracer/memtracer.h"
 #include "options.h"
@@ -41,13 +41,13 @@ struct wish {
 
 static const char *wait_for_end(tracer *t, int64_t duration_ns, tracer_stats *stats)
 {
-    int64_t begin = host_monotonic_ns(), left;
+    int64_t begin = platform_monotonic_ns(), left;
 
     for (;;) {
-        left = duration_ns ? duration_ns - (host_monotonic_ns() - begin) : LOOK_NS;
+        left = duration_ns ? duration_ns - (platform_monotonic_ns() - begin) : LOOK_NS;
         if (left <= 0)
             return "the time was over";
-        if (host_wait(left < LOOK_NS ? left : LOOK_NS))
+        if (platform_wait(left < LOOK_NS ? left : LOOK_NS))
             return "interrupted";
         if (tracer_get_stats(t, stats) || stats->state == TRACER_STATE_ENDED)
             return "the process ended";
@@ -59,8 +59,8 @@ static void tell(const struct wish *w, const tracer_stats *stats, const char *wh
     struct json j = JSON_STDOUT;
 
     if (!w->as_json) {
-        printf("%" PRIu64 " looks at process %" PRId64 ", %" PRIu64 " missed; %s\n",
-               stats->n_ticks, w->pid, stats->n_missed, why);
+        printf("%" PRIu64 " looks at process %" PRId64 ", %" PRIu64 " missed; %s\n", stats->n_ticks,
+               w->pid, stats->n_missed, why);
         return;
     }
     json_open(&j, NULL, '{');
@@ -79,7 +79,7 @@ static int record(const struct wish *w, const tracer_options *options)
     tracer *t;
     int error;
 
-    host_hold_interrupts();
+    platform_hold_interrupts();
     error = tracer_start(w->path, options, &t);
     if (error)
         return complain_library("record", error);
@@ -105,13 +105,13 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &w.as_json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;
     if (!w.path || !w.pid || w.pid > UINT32_MAX || w.interval_ms > 3600000) {
-        complain(!w.path ? "record: say with -o where the recording goes"
+        complain(!w.path                   ? "record: say with -o where the recording goes"
                  : w.interval_ms > 3600000 ? "record: --interval is at most 3600000"
                                            : "record: say with --pid which process");
         return TOOL_USAGE;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: memtracer run: records a program from its start to its end.
  * In: a command line. Out: a file, and the program's own exit code. How a program is started
- * with the preload library in it is the system's part, host.h. */
+ * with the preload library in it is the system's part, platform.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "host.h"
+#include "platform.h"
 #include "memtracer/reader.h"
 #include "options.h"
 #include "out_json.h"
@@ -41,8 +42,12 @@ static int check_file(const char *path)
     bool empty;
     int error;
 
-    if (!file)
+    if (!file && errno == ENOENT)
         return TOOL_OK;
+    if (!file) {
+        complain("%s: %s", path, strerror(errno));
+        return TOOL_ENVIRONMENT;
+    }
     empty = fgetc(file) == EOF;
     fclose(file);
     if (empty)
@@ -77,8 +82,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &as_json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, -1, true},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, -1, true}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -24,8 +24,8 @@ static int run(const struct command *self, int argc, char **argv)
     bool as_json = false;
     struct json j = JSON_STDOUT;
     const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &as_json}, {0}};
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -48,19 +48,32 @@ static const char help[] =
 
 #define NARROW                                                                                     \
     {"Type", CELL_TEXT}, {"Size", CELL_BYTES}, {"Commit", CELL_BYTES}, {"Private", CELL_BYTES},    \
-    {"WS", CELL_BYTES}, {"WS share", CELL_BYTES}, {"Largest", CELL_BYTES},                         \
-    {"Blocks", CELL_NUMBER}
+        {"WS", CELL_BYTES}, {"WS share", CELL_BYTES}, {"Largest", CELL_BYTES},                     \
+    {                                                                                              \
+        "Blocks", CELL_NUMBER                                                                      \
+    }
 
 static const struct table_column narrow[] = {
     NARROW,
-    {NULL, CELL_BYTES}, {NULL, CELL_BYTES}, {NULL, CELL_BYTES}, {NULL, CELL_BYTES},
-    {NULL, CELL_BYTES}, {NULL, CELL_BYTES}, {NULL, CELL_BYTES}, {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
+    {NULL, CELL_BYTES},
 };
 
 static const struct table_column wide[] = {
     NARROW,
-    {"Charged", CELL_BYTES}, {"WS priv", CELL_BYTES}, {"Shared", CELL_BYTES},
-    {"PSS", CELL_BYTES}, {"Swap", CELL_BYTES}, {"Locked", CELL_BYTES}, {"Huge", CELL_BYTES},
+    {"Charged", CELL_BYTES},
+    {"WS priv", CELL_BYTES},
+    {"Shared", CELL_BYTES},
+    {"PSS", CELL_BYTES},
+    {"Swap", CELL_BYTES},
+    {"Locked", CELL_BYTES},
+    {"Huge", CELL_BYTES},
     {"Lazy", CELL_BYTES},
 };
 
@@ -73,10 +86,22 @@ static const char sql_regions[] =
     " OR (base <= ?4 AND ?4 < base + bytes) ORDER BY base < 0, base";
 
 static const struct table_column region_columns[] = {
-    {"Base", CELL_ADDRESS}, {"Bytes", CELL_BYTES}, {"Prot", CELL_TEXT}, {"Type", CELL_TEXT},
-    {"File or owner", CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT},
-    {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT},
-    {NULL, CELL_NUMBER}, {NULL, CELL_NUMBER}, {NULL, CELL_TEXT}, {NULL, CELL_BYTES},
+    {"Base", CELL_ADDRESS},
+    {"Bytes", CELL_BYTES},
+    {"Prot", CELL_TEXT},
+    {"Type", CELL_TEXT},
+    {"File or owner", CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_NUMBER},
+    {NULL, CELL_TEXT},
+    {NULL, CELL_BYTES},
     {NULL, CELL_BYTES},
 };
 
@@ -145,8 +170,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"regions", 0, OPTION_FLAG, &o.regions}, {"bytes", 0, OPTION_FLAG, &a.exact},
         {"json", 0, OPTION_FLAG, &a.json},       {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 2, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 2, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -22,7 +22,7 @@ static const char help[] =
     "  memtracer sql app.db 'SELECT type, ws FROM vmmap ORDER BY ws DESC LIMIT 3'\n"
     "  memtracer sql app.db 'SELECT t_s, ws FROM memory WHERE type = ?1' heap\n"
     "\n"
-    "Exit: 0 done, 1 usage or wrong SQL, 2 the file cannot be read.\n";
+    "Exit: 0 done, 1 usage, or SQL that is wrong or writes, 2 the file cannot be read.\n";
 
 static int list(struct answer *a)
 {
@@ -69,7 +69,7 @@ static int query(struct answer *a, const char *sql, char **words, int n_words)
     error = tracer_reader_query(a->reader, sql, a->params, a->n_params, NULL, NULL);
     if (error) {
         complain_library("sql", error);
-        return error == TRACER_EINVAL ? TOOL_USAGE : TOOL_ENVIRONMENT;
+        return error == TRACER_EINVAL || error == TRACER_EDENIED ? TOOL_USAGE : TOOL_ENVIRONMENT;
     }
     return answer_rows(a, NULL, sql, NULL, NULL);
 }
@@ -80,9 +80,9 @@ static int run(const struct command *self, int argc, char **argv)
     bool only_list = false;
     const struct option_spec specs[] = {
         {"list", 0, OPTION_FLAG, &only_list}, {"json", 0, OPTION_FLAG, &a.json}, {0}};
-    int first, n, code = options_parse(self, argc, argv, specs,
-                                       (struct operand_range){1, 2 + ANSWER_PARAMS_MAX, false},
-                                       &first);
+    int first, n,
+        code = options_parse(self, argc, argv, specs,
+                             (struct operand_range){1, 2 + ANSWER_PARAMS_MAX, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;
@@ -93,8 +93,7 @@ static int run(const struct command *self, int argc, char **argv)
     }
     code = answer_open(&a, argv[first]);
     if (!code)
-        code = only_list ? list(&a)
-                         : query(&a, argv[first + 1], argv + first + 2, n - 2);
+        code = only_list ? list(&a) : query(&a, argv[first + 1], argv + first + 2, n - 2);
     answer_close(&a);
     return code;
 }

@@ -28,9 +28,10 @@ static const char sql_steps[] =
     " FROM punctuated_growth WHERE ?1 IN (0, run)";
 
 static const struct table_column step_columns[] = {
-    {"Run", CELL_NUMBER}, {"Type", CELL_TEXT}, {"Step", CELL_NUMBER}, {"At s", CELL_SECONDS},
-    {"Grew", CELL_CHANGE}, {"Held then", CELL_BYTES}, {"After mark", CELL_TEXT},
-    {NULL, CELL_TEXT}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
+    {"Run", CELL_NUMBER},      {"Type", CELL_TEXT},   {"Step", CELL_NUMBER},
+    {"At s", CELL_SECONDS},    {"Grew", CELL_CHANGE}, {"Held then", CELL_BYTES},
+    {"After mark", CELL_TEXT}, {NULL, CELL_TEXT},     {NULL, CELL_SECONDS},
+    {NULL, CELL_NUMBER},
 };
 
 static const char sql_suspects[] =
@@ -38,7 +39,7 @@ static const char sql_suspects[] =
     " FROM leak_suspects WHERE ?1 IN (0, run)";
 
 static const struct table_column suspect_columns[] = {
-    {"Run", CELL_NUMBER}, {"Suspect", CELL_TEXT}, {"Shape", CELL_TEXT}, {"Grew", CELL_CHANGE},
+    {"Run", CELL_NUMBER},     {"Suspect", CELL_TEXT}, {"Shape", CELL_TEXT}, {"Grew", CELL_CHANGE},
     {"Per hour", CELL_BYTES}, {"Steps", CELL_NUMBER}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
 };
 
@@ -75,8 +76,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

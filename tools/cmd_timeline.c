@@ -12,7 +12,7 @@
 #include "moment.h"
 #include "options.h"
 #include "terminal.h"
-#include "text.h"
+#include "utf8.h"
 
 static const char help[] =
     "usage: memtracer timeline FILE [--column COLUMN] [--run N]\n"
@@ -47,8 +47,9 @@ static const char sql_points[] =
     " ORDER BY t.id, s.t_ns, s.id";
 
 static const char *const columns[] = {
-    "held", "size", "committed", "charged", "private", "ws", "ws_private", "ws_shareable",
-    "ws_shared", "pss", "swap", "locked", "huge", "lazy_free", "blocks", "largest",
+    "held",       "size",         "committed", "charged", "private", "ws",
+    "ws_private", "ws_shareable", "ws_shared", "pss",     "swap",    "locked",
+    "huge",       "lazy_free",    "blocks",    "largest",
 };
 
 #define PICTURE_MAX 1000
@@ -85,9 +86,8 @@ static void put_cell(const struct picture *p, int64_t value)
 {
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const ascii[] = {".", ":", "-", "=", "+", "*", "%", "@"};
-    double share = p->most > p->least
-                       ? (double)(value - p->least) / (double)(p->most - p->least)
-                       : 0;
+    double share =
+        p->most > p->least ? (double)(value - p->least) / (double)(p->most - p->least) : 0;
     size_t step = (size_t)(share * 7.0 + 0.5);
 
     if (value == UNKNOWN)
@@ -273,13 +273,15 @@ static int run(const struct command *self, int argc, char **argv)
     const char *column = "held";
     int64_t of_run = 0;
     const struct option_spec specs[] = {
-        {"column", 'c', OPTION_TEXT, &column}, {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},   {"json", 0, OPTION_FLAG, &a.json},
+        {"column", 'c', OPTION_TEXT, &column},
+        {"run", 0, OPTION_NUMBER, &of_run},
+        {"bytes", 0, OPTION_FLAG, &a.exact},
+        {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
     size_t c = 0;
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -24,8 +24,8 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
     const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &a.json}, {0}};
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -41,10 +41,11 @@ static const char sql_lives[] =
     " ORDER BY first_sample, what, v.bytes";
 
 static const struct table_column columns[] = {
-    {"State", CELL_TEXT}, {"What", CELL_TEXT}, {"Base", CELL_ADDRESS}, {"Bytes", CELL_BYTES},
-    {"From s", CELL_NS}, {"To s", CELL_NS}, {"Prot", CELL_TEXT}, {"Type", CELL_TEXT},
-    {"File or owner", CELL_TEXT}, {NULL, CELL_NUMBER}, {NULL, CELL_TEXT}, {NULL, CELL_TEXT},
-    {NULL, CELL_TEXT}, {NULL, CELL_NUMBER},
+    {"State", CELL_TEXT},  {"What", CELL_TEXT}, {"Base", CELL_ADDRESS},
+    {"Bytes", CELL_BYTES}, {"From s", CELL_NS}, {"To s", CELL_NS},
+    {"Prot", CELL_TEXT},   {"Type", CELL_TEXT}, {"File or owner", CELL_TEXT},
+    {NULL, CELL_NUMBER},   {NULL, CELL_TEXT},   {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},     {NULL, CELL_NUMBER},
 };
 
 static const char sql_there[] =
@@ -77,6 +78,8 @@ static int where(struct answer *a, int64_t address, const char *at, int64_t run)
     moment_print(a, "", &m);
     if (a->json)
         json_address(&a->out, "address", address);
+    else
+        putchar('\n');
     bind_place(a, &m, address);
     code = answer_rows(a, "lives", sql_lives, columns, &n);
     if (a->json)
@@ -92,12 +95,14 @@ static int run(const struct command *self, int argc, char **argv)
     const char *at = NULL;
     int64_t of_run = 0, address;
     const struct option_spec specs[] = {
-        {"at", 0, OPTION_TEXT, &at},         {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact}, {"json", 0, OPTION_FLAG, &a.json},
+        {"at", 0, OPTION_TEXT, &at},
+        {"run", 0, OPTION_NUMBER, &of_run},
+        {"bytes", 0, OPTION_FLAG, &a.exact},
+        {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    int first, code = options_parse(self, argc, argv, specs, (struct operand_range){2, 2, false},
-                                    &first);
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){2, 2, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;

@@ -28,7 +28,10 @@ void human_bytes(char *out, int64_t bytes, bool exact)
     if (unit == 0)
         snprintf(out, HUMAN_BYTES, "%s%.0f B", sign, value);
     else
-        snprintf(out, HUMAN_BYTES, "%s%.*f %s", sign, value < 9.995 ? 2 : value < 99.95 ? 1 : 0,
+        snprintf(out, HUMAN_BYTES, "%s%.*f %s", sign,
+                 value < 9.995   ? 2
+                 : value < 99.95 ? 1
+                                 : 0,
                  value, units[unit]);
 }
 
@@ -177,7 +180,7 @@ bool human_parse_wall(const char *text, int64_t *out_ns)
     if (y < 1970 || !in_range(month, 1, 12) || !in_range(d, 1, 31) || !in_range(h, 0, 23) ||
         !in_range(min, 0, 59))
         return false;
-    *out_ns = (days_from_date(y, month, d) * 86400 + h * 3600 + min * 60) * NS +
-              (int64_t)(s * 1e9 + 0.5);
+    *out_ns =
+        (days_from_date(y, month, d) * 86400 + h * 3600 + min * 60) * NS + (int64_t)(s * 1e9 + 0.5);
     return true;
 }

@@ -11,14 +11,14 @@
 #include "memtracer/memtracer.h"
 #include "options.h"
 #include "terminal.h"
-#include "text.h"
+#include "utf8.h"
 
 #define SENTENCE_BYTES 2048
 
 static const struct command *const commands[] = {
-    &command_run,    &command_record, &command_show,   &command_timeline, &command_steps,
-    &command_diff,   &command_marks,  &command_events, &command_where,    &command_types,
-    &command_info,   &command_sql,    &command_schema, &command_finish,
+    &command_run,  &command_record, &command_show,   &command_timeline, &command_steps,
+    &command_diff, &command_marks,  &command_events, &command_where,    &command_types,
+    &command_info, &command_sql,    &command_schema, &command_finish,
 };
 
 void complain(const char *format, ...)

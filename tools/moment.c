@@ -26,16 +26,18 @@ static int find_sample(struct answer *a, const char *sql, struct moment *out, bo
 
 int moment_run(struct answer *a, int64_t run, int64_t *out_run)
 {
+    static const char sql[] =
+        "SELECT run FROM sample WHERE ?1 IN (0, run) ORDER BY id DESC LIMIT 1";
     bool found;
     int code;
 
     answer_bind(a, run);
-    code = answer_integers(a, "SELECT run FROM sample WHERE ?1 IN (0, run) ORDER BY id DESC LIMIT 1",
-                           out_run, 1, &found);
+    code = answer_integers(a, sql, out_run, 1, &found);
     if (code || found)
         return code;
     if (run)
-        complain("%s: run %" PRId64 " has no sample; `memtracer info` lists the runs", a->path, run);
+        complain("%s: run %" PRId64 " has no sample; `memtracer info` lists the runs", a->path,
+                 run);
     else
         complain("%s: there is no sample yet", a->path);
     return TOOL_ENVIRONMENT;
@@ -158,16 +160,23 @@ static int run_of_wall(struct answer *a, const char *text, int64_t *run)
     return code;
 }
 
+static int no_such_moment(const struct answer *a, const char *text, int64_t run)
+{
+    complain("%s: \"%s\" is no mark, sample or time of run %" PRId64
+             "; `memtracer marks` lists the marks, times look like 12.5 or 1m30s",
+             a->path, text, run);
+    return TOOL_ENVIRONMENT;
+}
+
 int moment_resolve(struct answer *a, const char *text, int64_t run, struct moment *out)
 {
-    static int (*const tries[])(struct answer *, const char *, struct moment *, bool *) = {
-        try_mark, try_word, try_time, try_wall};
-    struct moment m = {0};
+    static int (*const tries[])(struct answer *, const char *, struct moment *,
+                                bool *) = {try_mark, try_word, try_time, try_wall};
+    struct moment m = {.run = run};
     bool found = false;
     int code;
 
     text = text ? text : "end";
-    m.run = run;
     code = try_sample(a, text, &m, &found);
     if (!code && !found)
         code = run_of_wall(a, text, &run);
@@ -175,12 +184,8 @@ int moment_resolve(struct answer *a, const char *text, int64_t run, struct momen
         code = moment_run(a, run, &m.run);
     for (size_t i = 0; !code && !found && i < sizeof(tries) / sizeof(tries[0]); i++)
         code = tries[i](a, text, &m, &found);
-    if (!code && !found) {
-        complain("%s: \"%s\" is no mark, sample or time of run %" PRId64
-                 "; `memtracer marks` lists the marks, times look like 12.5 or 1m30s",
-                 a->path, text, m.run);
-        return TOOL_ENVIRONMENT;
-    }
+    if (!code && !found)
+        code = no_such_moment(a, text, m.run);
     if (!code)
         *out = m;
     return code;

@@ -19,9 +19,9 @@
 struct moment {
     int64_t run;
     int64_t sample;
-    int64_t t_ns;    /* of the sample, or of the mark when it is one */
+    int64_t t_ns;     /* of the sample, or of the mark when it is one */
     int64_t asked_ns; /* the moment itself, which may lie between two samples */
-    int64_t wall_ns; /* of the sample */
+    int64_t wall_ns;  /* of the sample */
     bool is_mark;
 };
 

@@ -120,8 +120,7 @@ static int take_option(const struct command *self, const struct option_spec *spe
         return wrong(self);
     }
     if (spec && !store(spec, optarg)) {
-        complain("%s: --%s: \"%s\" is not %s", self->name, spec->name, optarg,
-                 wanted(spec->kind));
+        complain("%s: --%s: \"%s\" is not %s", self->name, spec->name, optarg, wanted(spec->kind));
         return wrong(self);
     }
     return OPTIONS_GO_ON;
@@ -142,8 +141,7 @@ int options_parse(const struct command *self, int argc, char **argv,
             return code;
     }
     if (argc - optind < range.min || (range.max >= 0 && argc - optind > range.max)) {
-        complain("%s: %s operands", self->name,
-                 argc - optind < range.min ? "too few" : "too many");
+        complain("%s: %s operands", self->name, argc - optind < range.min ? "too few" : "too many");
         return wrong(self);
     }
     *out_first = optind;

@@ -9,11 +9,11 @@
 #include "command.h"
 
 enum option_kind {
-    OPTION_FLAG,     /* bool * */
-    OPTION_TEXT,     /* const char ** */
-    OPTION_NUMBER,   /* int64_t *, a whole number of 1 or more */
-    OPTION_BYTES,    /* int64_t *, "4096", "64K", "1.5M", "2G" */
-    OPTION_SECONDS,  /* int64_t * in ns, "90", "12.5", "1m30s" */
+    OPTION_FLAG,    /* bool * */
+    OPTION_TEXT,    /* const char ** */
+    OPTION_NUMBER,  /* int64_t *, a whole number of 1 or more */
+    OPTION_BYTES,   /* int64_t *, "4096", "64K", "1.5M", "2G" */
+    OPTION_SECONDS, /* int64_t * in ns, "90", "12.5", "1m30s" */
 };
 
 struct option_spec {
@@ -27,7 +27,7 @@ struct option_spec {
 #define OPTIONS_GO_ON (-1)
 
 struct operand_range {
-    int min, max;   /* how many operands; max −1 = any number */
+    int min, max;    /* how many operands; max −1 = any number */
     bool stop_there; /* what follows the first operand belongs to another program */
 };
 

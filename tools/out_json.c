@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "text.h"
+#include "utf8.h"
 
 static void put_escaped(struct json *j, uint32_t c, const char *bytes, size_t n)
 {
@@ -25,8 +25,7 @@ static void put_escaped(struct json *j, uint32_t c, const char *bytes, size_t n)
     else if (c <= 0xffff)
         fprintf(j->file, "\\u%04" PRIx32, c);
     else
-        fprintf(j->file, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10),
-                0xdc00 + (c & 0x3ff));
+        fprintf(j->file, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd7c0 + (c >> 10), 0xdc00 + (c & 0x3ff));
 }
 
 static void put_string(struct json *j, const char *text, size_t n)

@@ -17,7 +17,10 @@ struct json {
     bool comma; /* something stands before at this depth */
 };
 
-#define JSON_STDOUT { stdout, 0, false }
+#define JSON_STDOUT                                                                                \
+    {                                                                                              \
+        stdout, 0, false                                                                           \
+    }
 
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
 void json_close(struct json *j, char bracket);                 /* '}' or ']' */

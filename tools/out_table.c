@@ -13,7 +13,7 @@
 #include "command.h"
 #include "human.h"
 #include "terminal.h"
-#include "text.h"
+#include "utf8.h"
 
 #define GAP "  "
 

@@ -10,17 +10,17 @@
 #include "memtracer/reader.h"
 
 enum cell_format {
-    CELL_TEXT,    /* as it is, left-aligned */
-    CELL_NUMBER,  /* as it is, right-aligned */
-    CELL_BYTES,   /* "51.8 MiB" */
-    CELL_CHANGE,  /* "+51.8 MiB", red and green on a terminal */
+    CELL_TEXT,         /* as it is, left-aligned */
+    CELL_NUMBER,       /* as it is, right-aligned */
+    CELL_BYTES,        /* "51.8 MiB" */
+    CELL_CHANGE,       /* "+51.8 MiB", red and green on a terminal */
     CELL_COUNT_CHANGE, /* "+3" */
-    CELL_SECONDS, /* REAL seconds: "12.500" */
-    CELL_NS,      /* INTEGER nanoseconds: "12.500" seconds */
-    CELL_WALL,    /* INTEGER wall clock ns: "2026-11-29 12:00:00" */
-    CELL_PERCENT, /* "12.34" */
-    CELL_ADDRESS, /* "0x7f…" */
-    CELL_ANY,     /* by the value: numbers right, text left */
+    CELL_SECONDS,      /* REAL seconds: "12.500" */
+    CELL_NS,           /* INTEGER nanoseconds: "12.500" seconds */
+    CELL_WALL,         /* INTEGER wall clock ns: "2026-11-29 12:00:00" */
+    CELL_PERCENT,      /* "12.34" */
+    CELL_ADDRESS,      /* "0x7f…" */
+    CELL_ANY,          /* by the value: numbers right, text left */
 };
 
 struct table_column {

@@ -13,6 +13,9 @@
 #include "memtracer/memtracer.h"
 #include "preload_names.h"
 
+/* Programs that end by _exit() or a signal never come to end_recording(): little may be lost. */
+#define COMMIT_MS 200
+
 static tracer *recording;
 
 /* Cuts our element out of LD_PRELOAD in place: main()'s third argument and `environ` must both
@@ -69,6 +72,7 @@ __attribute__((constructor)) static void begin_recording(void)
         return;
     options.label = getenv(ENV_LABEL);
     options.interval_ms = interval ? (uint32_t)strtoul(interval, NULL, 10) : 0;
+    options.commit_ms = COMMIT_MS;
     error = tracer_start(path, &options, &recording);
     if (report)
         tell((int)strtol(report, NULL, 10), error);

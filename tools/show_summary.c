@@ -21,19 +21,16 @@
     " AS percent_of_total "
 
 static const char sql_usage[] =
-    SQL_BASE "SELECT type AS usage, blocks AS regions, size AS bytes,"
-    SQL_PERCENT("size", "type = 'free'")
-    "FROM kinds ORDER BY type <> 'free', size DESC";
+    SQL_BASE "SELECT type AS usage, blocks AS regions, size AS bytes," SQL_PERCENT(
+        "size", "type = 'free'") "FROM kinds ORDER BY type <> 'free', size DESC";
 
-static const char sql_type[] =
-    SQL_BASE "SELECT type, regions, bytes," SQL_PERCENT("bytes", "0")
-    "FROM (SELECT CASE WHEN type = 'image' THEN 'MEM_IMAGE'"
-    " WHEN type IN ('mapped_file', 'shareable', 'device') THEN 'MEM_MAPPED'"
-    " ELSE 'MEM_PRIVATE' END AS type, sum(blocks) AS regions, sum(size) AS bytes"
-    " FROM kinds WHERE type <> 'free' GROUP BY 1) ORDER BY bytes DESC";
+static const char sql_type[] = SQL_BASE "SELECT type, regions, bytes," SQL_PERCENT(
+    "bytes", "0") "FROM (SELECT CASE WHEN type = 'image' THEN 'MEM_IMAGE'"
+                  " WHEN type IN ('mapped_file', 'shareable', 'device') THEN 'MEM_MAPPED'"
+                  " ELSE 'MEM_PRIVATE' END AS type, sum(blocks) AS regions, sum(size) AS bytes"
+                  " FROM kinds WHERE type <> 'free' GROUP BY 1) ORDER BY bytes DESC";
 
-static const char sql_state[] =
-    SQL_BASE
+static const char sql_state[] = SQL_BASE
     ", states AS (SELECT 'MEM_FREE' AS state, blocks AS regions, size AS bytes FROM levels_at"
     " WHERE type = 'free' UNION ALL"
     " SELECT 'MEM_COMMIT', (SELECT nullif(sum(alloc_type = 'COMMIT'), 0) FROM regions_at),"
@@ -46,33 +43,34 @@ static const char sql_state[] =
     " FROM states WHERE bytes IS NOT NULL";
 
 static const char sql_protect[] =
-    SQL_BASE
-    "SELECT 'PAGE_' || replace(protection, ' GUARD', '|PAGE_GUARD') AS protect,"
-    " count(*) AS regions, sum(bytes) AS bytes, round(100.0 * sum(bytes)"
-    " / nullif(sum(sum(bytes)) OVER (), 0), 2) AS percent_of_busy,"
-    " round(100.0 * sum(bytes) / (SELECT every FROM sums), 2) AS percent_of_total"
-    " FROM regions_at GROUP BY protection ORDER BY bytes DESC";
+    SQL_BASE "SELECT 'PAGE_' || replace(protection, ' GUARD', '|PAGE_GUARD') AS protect,"
+             " count(*) AS regions, sum(bytes) AS bytes, round(100.0 * sum(bytes)"
+             " / nullif(sum(sum(bytes)) OVER (), 0), 2) AS percent_of_busy,"
+             " round(100.0 * sum(bytes) / (SELECT every FROM sums), 2) AS percent_of_total"
+             " FROM regions_at GROUP BY protection ORDER BY bytes DESC";
 
-static const char sql_largest[] =
-    SQL_BASE
+static const char sql_largest[] = SQL_BASE
     ", tops AS (SELECT type, base_address, file_name, owner, max(bytes) AS bytes FROM regions_at"
     " GROUP BY type)"
-    " SELECT k.type AS usage, r.base_address, ifnull(r.bytes, k.largest) AS bytes,"
-    SQL_PERCENT("ifnull(r.bytes, k.largest)", "k.type = 'free'")
-    ", ifnull(r.file_name, r.owner) AS name"
-    " FROM kinds k LEFT JOIN tops r ON r.type = k.type ORDER BY k.type <> 'free', 3 DESC";
+    " SELECT k.type AS usage, r.base_address, ifnull(r.bytes, k.largest) AS bytes," SQL_PERCENT(
+        "ifnull(r.bytes, k.largest)",
+        "k.type = 'free'") ", ifnull(r.file_name, r.owner) AS name"
+                           " FROM kinds k LEFT JOIN tops r ON r.type = k.type ORDER BY k.type <> "
+                           "'free', 3 DESC";
 
 #define FIGURES                                                                                    \
     {"Regions", CELL_NUMBER}, {"Bytes", CELL_BYTES}, {"% of busy", CELL_PERCENT},                  \
-    {"% of total", CELL_PERCENT}
+    {                                                                                              \
+        "% of total", CELL_PERCENT                                                                 \
+    }
 
 static const struct table_column usage_columns[] = {{"Usage", CELL_TEXT}, FIGURES};
 static const struct table_column type_columns[] = {{"Type", CELL_TEXT}, FIGURES};
 static const struct table_column state_columns[] = {{"State", CELL_TEXT}, FIGURES};
 static const struct table_column protect_columns[] = {{"Protect", CELL_TEXT}, FIGURES};
 static const struct table_column largest_columns[] = {
-    {"Largest by usage", CELL_TEXT}, {"Base", CELL_NUMBER}, {"Bytes", CELL_BYTES},
-    {"% of busy", CELL_PERCENT}, {"% of total", CELL_PERCENT}, {"File or owner", CELL_TEXT},
+    {"Largest by usage", CELL_TEXT}, {"Base", CELL_NUMBER},        {"Bytes", CELL_BYTES},
+    {"% of busy", CELL_PERCENT},     {"% of total", CELL_PERCENT}, {"File or owner", CELL_TEXT},
 };
 
 static const struct {

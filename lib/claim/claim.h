@@ -37,6 +37,10 @@ void mt_claimer_close(struct mt_claimer *c);
 int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
                        struct mt_claim_set *out);
 
+/* Tells of one address that a library of the tracer's (SQLite) got from the host's allocator in
+ * this thread. Where that allocator keeps this thread's memory apart, it becomes TRACER. */
+void mt_claimer_own_address(struct mt_claimer *c, uint64_t address);
+
 /* Adds the allocator's own counters (HEAP_…) that are known; may take the allocator's locks, so
  * it is called rarely. Only for this process. */
 void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout);

@@ -237,6 +237,11 @@ void mt_recorder_rollback(struct mt_recorder *r)
     r->open = false;
 }
 
+uint64_t mt_recorder_own_address(const struct mt_recorder *r)
+{
+    return (uintptr_t)r->db.handle;
+}
+
 uint64_t mt_recorder_file_bytes(const struct mt_recorder *r)
 {
     return r->file_bytes;

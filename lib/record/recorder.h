@@ -47,6 +47,9 @@ int mt_recorder_commit(struct mt_recorder *r);
 /* Rolls back what cannot be committed, so that a later try can begin anew. */
 void mt_recorder_rollback(struct mt_recorder *r);
 
+/* An address among what SQLite allocated for this recorder, for mt_claimer_own_address(). */
+uint64_t mt_recorder_own_address(const struct mt_recorder *r);
+
 /* The file with its -wal in bytes, as of the last commit. */
 uint64_t mt_recorder_file_bytes(const struct mt_recorder *r);
 

@@ -156,10 +156,9 @@ static int commit(struct tracer *t, struct pace *p)
     return TRACER_OK;
 }
 
-/* The recorder speaks of the file with these codes; others are the source's. */
-static bool is_file_error(int error)
+static bool process_is_gone(const struct tracer *t)
 {
-    return error == TRACER_EDB || error == TRACER_ELIMIT;
+    return t->work->source_error == TRACER_ESTATE;
 }
 
 /* One tick with what waits before it. */
@@ -171,7 +170,7 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
     p->dirty = true;
     if (!error)
         error = mt_tick(t, request);
-    if (is_file_error(error))
+    if (error)
         suspend_writing(t, p, error);
     return error;
 }
@@ -217,18 +216,18 @@ static bool work_once(struct tracer *t, struct pace *p)
 {
     struct wake w = wait_for_work(t, p);
     int64_t now_ns = mt_os_monotonic_ns();
-    int error, commit_error = TRACER_OK;
+    int error;
 
     if (w.stop)
         return false;
     error = tick_if_due(t, p, &w, now_ns);
-    if (error == TRACER_ESTATE)
-        return false;
-    if (!is_file_error(error))
-        commit_error = commit_if_due(t, p, &w, now_ns);
+    if (!error)
+        error = commit_if_due(t, p, &w, now_ns);
+    if (!error && w.sample)
+        error = t->work->source_error;
     if (w.sample || w.flush)
-        answer(t, &w, error ? error : commit_error);
-    return true;
+        answer(t, &w, error);
+    return !process_is_gone(t);
 }
 
 static void run_loop(struct tracer *t)
@@ -241,12 +240,9 @@ static void run_loop(struct tracer *t)
         commit(t, &p);
     p.due_ns = t->start_monotonic_ns + p.interval_ns;
     p.commit_ns = p.last_tick_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
-    while (error != TRACER_ESTATE && work_once(t, &p))
+    while (!process_is_gone(t) && work_once(t, &p))
         ;
-    mt_os_lock_acquire(t->lock);
-    error = t->stop_asked ? TRACER_OK : TRACER_ESTATE;
-    mt_os_lock_release(t->lock);
-    if (!error)
+    if (!process_is_gone(t))
         record(t, &p, &full);
 }
 

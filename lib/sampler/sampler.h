@@ -110,15 +110,16 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail);
 
 /* ---- tick.c ---- */
 
-/* One pass: OS memory → regions → owners → types → differences → rows. */
+/* One pass: OS memory → regions → owners → types → differences → rows. Returns what the recorder
+ * says; what the source says is left in work->source_error. */
 int mt_tick(struct tracer *t, const struct mt_tick_request *request);
 
-/* ---- look.c: the left half of a tick ---- */
+/* ---- observe.c: the left half of a tick ---- */
 
 struct mt_sample;
 
 /* Fills this tick's intervals and levels; adds to sample->flags, may raise sample->depth. */
-int mt_look(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
+int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
 
 /* ---- requests.c: from the shared part to the stages ---- */
 

@@ -109,6 +109,8 @@ int mt_stages_open(struct tracer *t)
         error = open_lists_that_fit(w, facts->max_regions);
     if (!error)
         error = open_recorder(t, w, facts, pid);
+    if (!error && !t->options.pid)
+        mt_claimer_own_address(w->claimer, mt_recorder_own_address(w->recorder));
     return error;
 }
 

@@ -3,7 +3,7 @@
  *
  *   OS memory ──source──▶ regions ──claim──▶ owners ──classify──▶ typed totals ──diff──▶ rows ──record──▶ file
  *
- * The left half is look.c. In: what the host asked for. Out: rows in the open transaction, and the
+ * The left half is observe.c. In: what the host asked for. Out: rows in the open transaction, and the
  * newest totals for tracer_get_totals(). Called by sampler.c. Allocates nothing; a failure leaves the last values
  * standing and is a flag of the next sample. */
 #include "base/error.h"
@@ -142,7 +142,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     struct mt_work *w = t->work;
     int error, record_error;
 
-    error = mt_look(t, sample, begun_ns);
+    error = mt_observe(t, sample, begun_ns);
     sample->n_regions = w->snapshot.n_regions;
     if (!error) {
         compare(t, sample);
@@ -154,7 +154,8 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     tell_problems(t, sample->flags, error);
     if (!error && !record_error)
         remember(w, (enum mt_depth)sample->depth, begun_ns);
-    return error ? error : record_error;
+    w->source_error = error;
+    return record_error;
 }
 
 int mt_tick(struct tracer *t, const struct mt_tick_request *request)
@@ -170,6 +171,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
         .n_regions = w->snapshot.n_regions,
     };
 
+    w->source_error = TRACER_OK;
     w->counters[w->now].known = 0;
     w->source->ops->counters(w->source, &w->counters[w->now]);
     sample.depth = (uint8_t)plan(t, request, begun_ns);

@@ -3,8 +3,8 @@
 """House style, as far as a script can see it: check.py [--functions] ROOT
 
 Without an option: files, names, includes, banned calls, platform ifdefs, agreement of header,
-map, tables, manual and changelog. With --functions: length and complexity by pmccabe (exit 77 = skipped,
-there is no pmccabe). Prints one line a finding, `file:line: what`; exit 1 when there is any.
+map, tables, manual and changelog. With --functions: length and complexity by pmccabe (exit 77 =
+skipped, there is no pmccabe). Prints one line a finding, `file:line: what`; exit 1 when there is any.
 """
 import collections
 import os
@@ -97,7 +97,7 @@ def check_lengths(path, lines):
 
 
 def check_exists(root, path, line, name):
-    folders = ("lib", "include", "tests", os.path.dirname(path))
+    folders = ("lib", "include", "tests", path.split("/")[0], os.path.dirname(path))
     if not any(os.path.exists(os.path.join(root, f, name)) for f in folders):
         report(path, line, "there is no %s" % name)
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "../command.h"
-#include "../host.h"
+#include "../platform.h"
 #include "../preload_names.h"
 #include "memtracer/reader.h"
 #include "program.h"
@@ -55,7 +55,8 @@ static bool find_preload(char *out, size_t room)
     if (is_good_preload(out))
         return true;
     complain("run: %s: is not there, or has a blank or colon in its path, which LD_PRELOAD cannot "
-             "say; %s names another place", out, ENV_PRELOAD);
+             "say; %s names another place",
+             out, ENV_PRELOAD);
     return false;
 }
 
@@ -175,6 +176,32 @@ static void fill_path(char *out, size_t room, const char *path, pid_t pid)
     out[used] = '\0';
 }
 
+static int note_row(void *user, uint32_t n_columns, const char *const *names,
+                    const tracer_value *values)
+{
+    (void)n_columns;
+    (void)names;
+    (void)values;
+    *(bool *)user = true;
+    return 1;
+}
+
+/* A wrapper that becomes the real program by exec() takes the recording down with it. */
+static void warn_without_sample(const char *path)
+{
+    static const char sql[] = "SELECT 1 FROM sample WHERE run = (SELECT max(id) FROM run)";
+    tracer_reader *r;
+    bool seen = false;
+
+    if (tracer_reader_open(path, &r))
+        return;
+    if (!tracer_reader_query(r, sql, NULL, 0, note_row, &seen) && !seen)
+        complain("%s: the program ended, or became another program by exec, before it was seen; "
+                 "name the real program, not a wrapper, or record it by its pid",
+                 path);
+    tracer_reader_close(r);
+}
+
 static void finish(const struct launch *l, pid_t pid, int report, struct launched *out)
 {
     int error;
@@ -186,6 +213,8 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
     error = tracer_file_finish(out->file);
     if (error)
         complain_library(out->file, error);
+    else
+        warn_without_sample(out->file);
 }
 
 static int start(const struct launch *l, const struct program *p, const char *preload,
@@ -218,13 +247,28 @@ static int start(const struct launch *l, const struct program *p, const char *pr
     return TOOL_OK;
 }
 
+/* A folder that cannot take the file and its -wal: better said before than after. */
+static bool check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 1;
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof(folder), "%.*s", (int)n, slash ? path : ".");
+    if (access(folder, W_OK | X_OK) == 0)
+        return true;
+    complain("%s: %s: %s", path, folder, strerror(errno));
+    return false;
+}
+
 int launch_program(const struct launch *l, struct launched *out)
 {
     char preload[2 * PATH_MAX];
     struct program p;
     int code;
 
-    if (!find_preload(preload, sizeof(preload)) || !program_find(l->argv, preload, &p))
+    if (!check_folder(l->path) || !find_preload(preload, sizeof(preload)) ||
+        !program_find(l->argv, preload, &p))
         return TOOL_ENVIRONMENT;
     code = start(l, &p, preload, out);
     program_free(&p);

@@ -35,7 +35,7 @@ bool program_is_readable(const char *path)
 
 /* ---- ELF ---- */
 
-static void read_loader(int fd, const ElfW(Ehdr) *header, struct elf *out)
+static void read_loader(int fd, const ElfW(Ehdr) * header, struct elf *out)
 {
     ElfW(Phdr) part;
 
@@ -102,25 +102,27 @@ static bool can_be_preloaded(const char *path, const struct elf *program, const 
     read_elf(preload, &library);
     read_elf("/proc/self/exe", &self);
     if (program->ident[EI_CLASS] != library.ident[EI_CLASS] ||
-        program->ident[EI_DATA] != library.ident[EI_DATA] ||
-        program->machine != library.machine) {
+        program->ident[EI_DATA] != library.ident[EI_DATA] || program->machine != library.machine) {
         complain("%s: is a program of another architecture than this memtracer", path);
         return false;
     }
     if (!program->loader[0]) {
         complain("%s: is statically linked, so that nothing can be preloaded; start it, then: "
-                 "memtracer record --pid PID", path);
+                 "memtracer record --pid PID",
+                 path);
         return false;
     }
     if (self.loader[0] && strcmp(base_name(program->loader), base_name(self.loader)) != 0) {
         complain("%s: uses the C library of %s, this memtracer that of %s; start it, then: "
-                 "memtracer record --pid PID", path, program->loader, self.loader);
+                 "memtracer record --pid PID",
+                 path, program->loader, self.loader);
         return false;
     }
     if (gains_rights(path)) {
         complain("%s: gains rights when it starts (set-user-id, set-group-id or capabilities), "
                  "and then nothing is preloaded; start it, then as root: memtracer record "
-                 "--pid PID", path);
+                 "--pid PID",
+                 path);
         return false;
     }
     return true;
@@ -215,7 +217,8 @@ static bool go_through_env(struct program *p, const char *argument)
 
     if (p->script || !*argument || *argument == '-' || strpbrk(argument, " \t=")) {
         complain("%s: starts by way of env with options; name its interpreter: "
-                 "memtracer run … -- INTERPRETER %s", p->file, p->file);
+                 "memtracer run … -- INTERPRETER %s",
+                 p->file, p->file);
         return false;
     }
     file = find_file(argument);

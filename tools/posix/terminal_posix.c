@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: what the terminal can do, on POSIX.
  * Uses: isatty, nl_langinfo, wcwidth (POSIX.1-2001), ioctl TIOCGWINSZ (everywhere in practice).
- * Called by main.c, out_table.c, text.c, cmd_timeline.c. Must not write. */
+ * Called by main.c, out_table.c, utf8.c, cmd_timeline.c. Must not write. */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #include <langinfo.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "terminal.h"
+#include "../terminal.h"
 
 void terminal_begin(void)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: what the terminal can do, on Windows: plain text of 80 columns.
- * Uses: _setmode (every C runtime). Called by main.c, out_table.c, text.c, cmd_timeline.c. */
+ * Uses: _setmode (every C runtime). Called by main.c, out_table.c, utf8.c, cmd_timeline.c. */
 #include <fcntl.h>
 #include <io.h>
 #include <stdio.h>
 
-#include "terminal.h"
+#include "../terminal.h"
 
 void terminal_begin(void)
 {

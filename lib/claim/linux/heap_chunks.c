@@ -17,13 +17,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define REGIONS 131072u
-#define BLOCKS 262144u
-#define KNOWN 131072u
+#define REGIONS 65536u
+#define BLOCKS 131072u
+#define KNOWN 65536u
 #define GUESSED_BYTES_LEAST (UINT64_C(128) * 1024) /* glibc's lowest default threshold */
 #define DESCRIPTOR_BLOCK_MOST (UINT64_C(256) * 1024)
 #define BLOCKS_A_REGION 65536u
-#define CHECKS_A_ROUND 32u /* unchanged regions that are walked again, in turn */
+#define CHECKS_A_ROUND 32u /* unchanged regions that are walked again, in turn … */
+#define ROUNDS_BETWEEN_CHECKS 4u
 
 #define SIZE_FLAGS 7u
 #define SIZE_MAPPED 2u
@@ -309,32 +310,46 @@ static void show(const struct mt_chunks *c, struct mt_look *look)
                                                     .confidence = l->blocks[i].confidence });
 }
 
+/* True for the regions whose turn it is to be walked again though they did not change. */
+static bool is_due(const struct mt_chunks *c, const struct mt_look *look)
+{
+    uint32_t i = c->lists[c->now].n_regions;
+
+    return look->round % ROUNDS_BETWEEN_CHECKS == 0 && i >= c->next_check &&
+           i < c->next_check + CHECKS_A_ROUND;
+}
+
+static void collect_region(struct mt_chunks *c, const struct mt_look *look,
+                           const struct mt_region *r, uint32_t *cursor)
+{
+    struct list *l = &c->lists[c->now];
+    struct walked w = { r->base, r->end, l->n_blocks, 0 };
+    const struct walked *before = same_before(c, &w, cursor);
+    bool due = is_due(c, look);
+
+    if (before && !due)
+        copy_region(c, &w, before);
+    else
+        walk_region(c, look, &w, due);
+    l->regions[l->n_regions++] = w;
+}
+
 void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
 {
     const struct mt_snapshot *s = look->snapshot;
-    uint32_t cursor = 0, n_before, check = c->next_check;
+    uint32_t cursor = 0;
     struct list *l;
 
     c->now = 1 - c->now;
     c->have_known = false;
     l = &c->lists[c->now];
-    n_before = c->lists[1 - c->now].n_regions;
     l->n_regions = l->n_blocks = 0;
-    for (uint32_t i = 0; i < s->n_regions && l->n_regions < REGIONS; i++) {
-        struct walked w = { s->regions[i].base, s->regions[i].end, l->n_blocks, 0 };
-        const struct walked *before;
-        bool due;
-
-        if (!mt_look_is_data(look, &s->regions[i]))
-            continue;
-        before = same_before(c, &w, &cursor);
-        due = l->n_regions >= check && l->n_regions < check + CHECKS_A_ROUND;
-        if (before && !due)
-            copy_region(c, &w, before);
-        else
-            walk_region(c, look, &w, due);
-        l->regions[l->n_regions++] = w;
-    }
-    c->next_check = check + CHECKS_A_ROUND < n_before ? check + CHECKS_A_ROUND : 0;
+    for (uint32_t i = 0; i < s->n_regions && l->n_regions < REGIONS; i++)
+        if (mt_look_is_data(look, &s->regions[i]))
+            collect_region(c, look, &s->regions[i], &cursor);
+    if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
+        c->next_check = c->next_check + CHECKS_A_ROUND < l->n_regions
+                            ? c->next_check + CHECKS_A_ROUND
+                            : 0;
     show(c, look);
 }

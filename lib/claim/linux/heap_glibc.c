@@ -7,19 +7,25 @@
  * tunable) and begins with { arena, previous heap, size, accessible size, [page size, 2.35] }; the
  * first heap of an arena has the arena right behind: 0x20 bytes in glibc 2.10–2.34, 0x30 since. A
  * full heap has no tail and may be one region with the next, so every multiple inside a region is
- * looked at. */
+ * looked at. What a heap gave back when it shrank stays accessible beyond its size: it is the
+ * arena's, but not in it, as malloc counts. */
 #include "claim/linux/look.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-#define HEAPS 65536u
+#define HEAPS 16384u
 #define PROBES_A_REGION 4096u
 #define HEAP_BYTES (UINT64_C(64) << 20)
 #define HUGE_HEAP_STEP (UINT64_C(8) << 20) /* four huge pages of 2 MiB */
 #define CHAIN_PASSES 8u
 #define ROUNDS_BETWEEN_PROBES 16u
+
+/* struct malloc_state ends with { …, attached threads, bytes from the system, most of them ever };
+ * where, changed with the versions. */
+#define STATE_TAIL_FIRST 1600u
+#define STATE_TAIL_WORDS 128u
 
 static const uint64_t arena_offsets[] = { 0x20, 0x30 };
 
@@ -119,7 +125,7 @@ static const struct heap *find(const struct list *l, uint64_t base)
     return low < l->n && l->heaps[low].base == base ? &l->heaps[low] : NULL;
 }
 
-/* What did not change since the last collection is not read again, mostly. */
+/* What is no heap is not read again as long as its region stays, mostly. */
 static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
                           const struct mt_region *r, uint64_t base)
 {
@@ -130,10 +136,9 @@ static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
     if (now->n == HEAPS)
         return;
     h = &now->heaps[now->n++];
-    if (before && before->region_base == r->base && before->region_end == r->end &&
-        look->round % ROUNDS_BETWEEN_PROBES) {
+    if (before && !before->sound && before->region_base == r->base &&
+        before->region_end == r->end && look->round % ROUNDS_BETWEEN_PROBES) {
         *h = *before;
-        h->accepted = false;
         return;
     }
     probe(look, r, base, h);
@@ -204,33 +209,87 @@ static void accept(struct mt_arenas *a)
     }
 }
 
-static void claim_heap(struct mt_look *look, const struct heap *h, uint32_t owner)
-{
-    uint64_t end = h->region_end < h->limit ? h->region_end : h->limit;
-    uint32_t tail = mt_snapshot_find(look->snapshot, end);
-    struct mt_claim c = { .base = h->base,
-                          .end = end,
-                          .owner = owner,
-                          .type = MT_TYPE_HEAP,
-                          .rank = MT_RANK_ARENA,
-                          .confidence = MT_CONFIDENCE_B };
+/* ---- the arena of the tracer's own thread ---- */
 
-    mt_claim_add(look->out, &c);
-    if (end == h->limit || tail == look->snapshot->n_regions ||
+static uint64_t arena_size(const struct list *l, uint64_t arena)
+{
+    uint64_t size = 0;
+
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->heaps[i].accepted && l->heaps[i].arena == arena)
+            size += l->heaps[i].size;
+    return size;
+}
+
+/* Threads that take from this arena; 0 = unknown. The word before the one that equals the sum of
+ * its heaps is their number, whatever the version. */
+static uint64_t attached_threads(const struct mt_look *look, const struct list *l, uint64_t arena)
+{
+    uint64_t words[STATE_TAIL_WORDS];
+    uint64_t size = arena_size(l, arena);
+
+    if (!mt_remote_read(look->remote, arena + STATE_TAIL_FIRST, words, sizeof(words)))
+        return 0;
+    for (uint32_t i = 1; i + 1 < STATE_TAIL_WORDS; i++)
+        if (words[i] == size && words[i + 1] >= size)
+            return words[i - 1];
+    return 0;
+}
+
+/* The arena that holds what this thread got from malloc, if no other thread uses it; else 0. */
+static uint64_t own_arena(const struct mt_look *look, const struct list *l)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct heap *h = &l->heaps[i];
+
+        if (h->accepted && look->own_address >= h->base && look->own_address < h->limit)
+            return attached_threads(look, l, h->arena) == 1 ? h->arena : 0;
+    }
+    return 0;
+}
+
+/* ---- claims ---- */
+
+static void claim_tail(struct mt_look *look, const struct heap *h, struct mt_claim c)
+{
+    uint32_t tail = mt_snapshot_find(look->snapshot, c.end);
+
+    if (c.end == h->limit || tail == look->snapshot->n_regions ||
         look->snapshot->regions[tail].protection ||
         !mt_look_is_anonymous(look, &look->snapshot->regions[tail]))
         return;
-    c.base = end;
+    c.base = c.end;
     c.end = look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end
                                                          : h->limit;
     c.flags = MT_CLAIM_RESERVED;
     mt_claim_add(look->out, &c);
 }
 
+static void claim_heap(struct mt_look *look, const struct heap *h, bool own)
+{
+    uint64_t end = h->region_end < h->limit ? h->region_end : h->limit;
+    struct mt_claim c = { .base = h->base,
+                          .end = h->base + h->size < end ? h->base + h->size : end,
+                          .owner = mt_look_string(look, own ? "memtracer: malloc arena"
+                                                            : "malloc arena"),
+                          .type = own ? MT_TYPE_TRACER : MT_TYPE_HEAP,
+                          .rank = own ? MT_RANK_TRACER : MT_RANK_ARENA,
+                          .confidence = MT_CONFIDENCE_B };
+
+    mt_claim_add(look->out, &c);
+    if (c.end < end) {
+        c.base = c.end;
+        c.end = end;
+        c.flags = MT_CLAIM_RESERVED;
+        mt_claim_add(look->out, &c);
+    }
+    claim_tail(look, h, c);
+}
+
 void mt_arenas_collect(struct mt_arenas *a, struct mt_look *look)
 {
     struct list *l;
-    uint32_t owner = mt_look_string(look, "malloc arena");
+    uint64_t own;
 
     a->now = 1 - a->now;
     l = &a->lists[a->now];
@@ -239,7 +298,8 @@ void mt_arenas_collect(struct mt_arenas *a, struct mt_look *look)
         if (mt_look_is_data(look, &look->snapshot->regions[i]))
             add_candidates(a, look, &look->snapshot->regions[i]);
     accept(a);
+    own = own_arena(look, l);
     for (uint32_t i = 0; i < l->n; i++)
         if (l->heaps[i].accepted)
-            claim_heap(look, &l->heaps[i], owner);
+            claim_heap(look, &l->heaps[i], own && l->heaps[i].arena == own);
 }

@@ -20,16 +20,20 @@ enum mt_allocator {
     MT_ALLOCATOR_COUNT
 };
 
+struct mt_flags;
+
 /* One collection. */
 struct mt_look {
     struct mt_remote *remote;
     struct mt_strings *strings;
     const struct mt_snapshot *snapshot;
     struct mt_claim_set *out;
+    const struct mt_flags *flags; /* NULL = what the regions say is all */
     uint32_t pid;             /* the process's id, also when it is this one */
     bool self;
     uint32_t round;           /* counts collections */
     enum mt_allocator allocator;
+    uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
 };
 
@@ -45,6 +49,13 @@ bool mt_look_same_file(const struct mt_region *a, const struct mt_region *b);
 bool mt_look_is_mapped(const struct mt_look *look, uint64_t base, uint64_t end);
 uint64_t mt_look_page_up(const struct mt_look *look, uint64_t address);
 uint32_t mt_look_string(const struct mt_look *look, const char *text);
+
+/* ---- flags.c ---- */
+int mt_flags_new(struct mt_flags **out);
+void mt_flags_free(struct mt_flags *f);
+void mt_flags_remember(struct mt_flags *f, const struct mt_look *look);
+/* MT_REGION_… of a region, with what was known of it before. `f` may be NULL. */
+uint32_t mt_flags_of(const struct mt_flags *f, const struct mt_region *r);
 
 /* ---- modules.c ---- */
 struct mt_modules;

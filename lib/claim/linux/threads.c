@@ -323,10 +323,11 @@ static void show_shapes(struct mt_look *look)
     const struct mt_snapshot *s = look->snapshot;
 
     for (uint32_t i = 1; i < s->n_regions; i++) {
+        uint32_t flags = mt_flags_of(look->flags, &s->regions[i]);
         struct mt_stack stack;
 
-        if (!(s->regions[i].flags & MT_REGION_STACK_HINT) ||
-            (s->regions[i].flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
+        if (!(flags & MT_REGION_STACK_HINT) ||
+            (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
             !stack_above_guard(look, i, &stack))
             continue;
         mt_claim_add(look->out,

@@ -200,17 +200,20 @@ static mode_t mode_of_new(const char *path, int flags)
 static int open_descriptor(const char *path, int flags, int *out_flags)
 {
     int how = O_CLOEXEC | O_NOFOLLOW;
-    int fd;
+    int fd, why;
 
     how |= flags & SQLITE_OPEN_READWRITE ? O_RDWR : O_RDONLY;
     how |= flags & SQLITE_OPEN_CREATE ? O_CREAT : 0;
     how |= flags & SQLITE_OPEN_EXCLUSIVE ? O_EXCL : 0;
     *out_flags = flags;
     fd = open(path, how, mode_of_new(path, flags));
-    if (fd >= 0 || !(flags & SQLITE_OPEN_READWRITE) || errno == EISDIR)
+    if (fd >= 0 || !(flags & SQLITE_OPEN_READWRITE) || (errno != EACCES && errno != EROFS))
         return fd;
+    why = errno;
     *out_flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
-    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    errno = why;
+    return fd;
 }
 
 static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags,

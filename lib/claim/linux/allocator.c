@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* claim/linux: which allocator serves malloc, its mappings by shape, its own totals.
+ * In: names of modules; for this process also symbols. Out: HEAP claims of low rank, counters.
+ * Called by claimer.c. The totals take the allocator's locks: asked for rarely, by the sampler.
+ * glibc's mallinfo2 (2.33) is always there, also when it serves nobody, so it counts only when no
+ * other allocator is found. */
+#define _GNU_SOURCE
+#include "claim/linux/look.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/compiler.h"
+
+struct by_module {
+    const char *prefix; /* of the file's name */
+    enum mt_allocator allocator;
+};
+
+/* In order of preference: the C library is there in any case. */
+static const struct by_module modules[] = {
+    { "libjemalloc", MT_ALLOCATOR_JEMALLOC },
+    { "libmimalloc", MT_ALLOCATOR_MIMALLOC },
+    { "libtcmalloc", MT_ALLOCATOR_GPERFTOOLS },
+    { "ld-musl", MT_ALLOCATOR_MUSL },
+    { "libc.musl", MT_ALLOCATOR_MUSL },
+    { "libc.so", MT_ALLOCATOR_GLIBC },
+    { "libc-2", MT_ALLOCATOR_GLIBC },
+};
+
+/* A writable mapping that is not reserved belongs to these; and what lies in their window. */
+struct shape {
+    const char *owner; /* NULL = has no shape */
+    uint64_t low, high;
+};
+
+static const struct shape shapes[MT_ALLOCATOR_COUNT] = {
+    [MT_ALLOCATOR_JEMALLOC] = { "jemalloc", 0, 0 },
+    [MT_ALLOCATOR_MIMALLOC] = { "mimalloc", UINT64_C(2) << 40, UINT64_C(30) << 40 },
+    [MT_ALLOCATOR_TCMALLOC] = { "tcmalloc", 0, 0 },
+    [MT_ALLOCATOR_GPERFTOOLS] = { "tcmalloc", 0, 0 },
+};
+
+/* ---- which one ---- */
+
+static void *symbol(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out)
+{
+    *out = (struct mt_allocator_calls){ .mallinfo2 = symbol("mallinfo2"),
+                                        .mallctl = symbol("mallctl"),
+                                        .mi_process_info = symbol("mi_process_info"),
+                                        .get_numeric_property =
+                                            symbol("MallocExtension_GetNumericProperty") };
+    if (out->mallctl)
+        return MT_ALLOCATOR_JEMALLOC;
+    if (out->mi_process_info)
+        return MT_ALLOCATOR_MIMALLOC;
+    if (symbol("tc_version"))
+        return MT_ALLOCATOR_GPERFTOOLS;
+    if (symbol("MallocExtension_Internal_GetNumericProperty"))
+        return MT_ALLOCATOR_TCMALLOC;
+    return symbol("gnu_get_libc_version") ? MT_ALLOCATOR_GLIBC : MT_ALLOCATOR_UNKNOWN;
+}
+
+static bool is_loaded(const struct mt_look *look, const char *prefix)
+{
+    for (uint32_t i = 0; i < look->out->n_modules; i++) {
+        const char *path = mt_strings_get(look->strings, look->out->modules[i].path, NULL);
+        const char *slash = strrchr(path, '/');
+
+        if (!strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)))
+            return true;
+    }
+    return false;
+}
+
+enum mt_allocator mt_allocator_detect(const struct mt_look *look)
+{
+    for (size_t i = 0; i < MT_COUNT_OF(modules); i++)
+        if (is_loaded(look, modules[i].prefix))
+            return modules[i].allocator;
+    return MT_ALLOCATOR_UNKNOWN;
+}
+
+/* ---- its mappings ---- */
+
+static bool has_shape(const struct mt_look *look, const struct mt_region *r,
+                      const struct shape *shape)
+{
+    uint32_t flags = mt_flags_of(look->flags, r);
+
+    if (r->base >= shape->low && r->end <= shape->high)
+        return mt_look_is_anonymous(look, r) && !(r->protection & MT_PROT_EXECUTE);
+    return (flags & MT_REGION_NORESERVE) && !(flags & MT_REGION_STACK_HINT) &&
+           mt_look_is_data(look, r);
+}
+
+void mt_allocator_collect(struct mt_look *look)
+{
+    const struct shape *shape = &shapes[look->allocator];
+    uint32_t owner;
+
+    if (!shape->owner)
+        return;
+    owner = mt_look_string(look, shape->owner);
+    for (uint32_t i = 0; i < look->snapshot->n_regions; i++) {
+        const struct mt_region *r = &look->snapshot->regions[i];
+
+        if (has_shape(look, r, shape))
+            mt_claim_add(look->out,
+                         &(struct mt_claim){ .base = r->base,
+                                             .end = r->end,
+                                             .owner = owner,
+                                             .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
+                                             .type = MT_TYPE_HEAP,
+                                             .rank = MT_RANK_ALLOCATOR,
+                                             .confidence = MT_CONFIDENCE_C });
+    }
+}
+
+/* ---- its totals ---- */
+
+/* As <malloc.h> has it since glibc 2.33; older headers do not. */
+struct glibc_totals {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+typedef struct glibc_totals mallinfo2_fn(void);
+typedef int mallctl_fn(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
+typedef void mi_process_info_fn(size_t *elapsed_ms, size_t *user_ms, size_t *system_ms,
+                                size_t *rss, size_t *peak_rss, size_t *commit,
+                                size_t *peak_commit, size_t *faults);
+typedef int get_numeric_property_fn(const char *name, size_t *out);
+
+/* ISO C has no cast from an object pointer to a function pointer; POSIX promises it works. */
+#define MT_AS_FUNCTION(type, pointer, out) \
+    type *out;                             \
+    memcpy(&out, &(pointer), sizeof(out))
+
+static void set(struct mt_counters *c, enum mt_counter id, uint64_t value)
+{
+    c->known |= UINT64_C(1) << id;
+    c->value[id] = value;
+}
+
+static void count_glibc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+{
+    MT_AS_FUNCTION(mallinfo2_fn, calls->mallinfo2, totals);
+    struct glibc_totals t;
+
+    if (!totals)
+        return;
+    t = totals();
+    set(inout, MT_COUNTER_HEAP_IN_USE, t.uordblks + t.hblkhd);
+    set(inout, MT_COUNTER_HEAP_FREE, t.fordblks);
+    set(inout, MT_COUNTER_HEAP_SYSTEM, t.arena);
+    set(inout, MT_COUNTER_HEAP_MAPPED, t.hblkhd);
+    set(inout, MT_COUNTER_HEAP_MAPPED_BLOCKS, t.hblks);
+}
+
+static bool jemalloc_value(mallctl_fn *control, const char *name, size_t *out)
+{
+    size_t bytes = sizeof(*out);
+
+    return control(name, out, &bytes, NULL, 0) == 0;
+}
+
+/* Its statistics stand still until the epoch is moved. */
+static void count_jemalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+{
+    MT_AS_FUNCTION(mallctl_fn, calls->mallctl, control);
+    uint64_t epoch = 1;
+    size_t allocated, mapped;
+
+    if (!control || control("epoch", NULL, NULL, &epoch, sizeof(epoch)) ||
+        !jemalloc_value(control, "stats.allocated", &allocated) ||
+        !jemalloc_value(control, "stats.mapped", &mapped))
+        return;
+    set(inout, MT_COUNTER_HEAP_IN_USE, allocated);
+    set(inout, MT_COUNTER_HEAP_SYSTEM, mapped);
+    if (mapped >= allocated)
+        set(inout, MT_COUNTER_HEAP_FREE, mapped - allocated);
+}
+
+static void count_mimalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+{
+    MT_AS_FUNCTION(mi_process_info_fn, calls->mi_process_info, info);
+    size_t commit = 0;
+
+    if (!info)
+        return;
+    info(NULL, NULL, NULL, NULL, NULL, &commit, NULL, NULL);
+    set(inout, MT_COUNTER_HEAP_SYSTEM, commit);
+}
+
+static void count_gperftools(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+{
+    MT_AS_FUNCTION(get_numeric_property_fn, calls->get_numeric_property, get);
+    size_t allocated, heap;
+
+    if (!get || !get("generic.current_allocated_bytes", &allocated) ||
+        !get("generic.heap_size", &heap))
+        return;
+    set(inout, MT_COUNTER_HEAP_IN_USE, allocated);
+    set(inout, MT_COUNTER_HEAP_SYSTEM, heap);
+    if (heap >= allocated)
+        set(inout, MT_COUNTER_HEAP_FREE, heap - allocated);
+}
+
+typedef void count_fn(const struct mt_allocator_calls *calls, struct mt_counters *inout);
+
+static count_fn *const counts[MT_ALLOCATOR_COUNT] = {
+    [MT_ALLOCATOR_GLIBC] = count_glibc,
+    [MT_ALLOCATOR_JEMALLOC] = count_jemalloc,
+    [MT_ALLOCATOR_MIMALLOC] = count_mimalloc,
+    [MT_ALLOCATOR_GPERFTOOLS] = count_gperftools,
+};
+
+void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocator_calls *calls,
+                           struct mt_counters *inout)
+{
+    if (counts[allocator])
+        counts[allocator](calls, inout);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler: the first half of a tick, OS memory → regions → owners → typed intervals → levels.
+ * In: a depth. Out: this tick's intervals, claims and levels in struct mt_work, flags in the
+ * sample, and the depth that was really needed. Called by tick.c. Must not touch the recorder. */
+#include "sampler/sampler.h"
+#include "sampler/stages.h"
+
+/* The allocator's counters take its locks: so seldom, and less often where they are slow. */
+#define ALLOCATOR_AGE_NS (INT64_C(10) * 1000000000)
+#define ALLOCATOR_COST_SHARE 1000
+
+static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
+{
+    struct mt_work *w = t->work;
+    int64_t age = now_ns - w->last_allocator_ns;
+
+    if (t->options.pid || (t->options.flags & TRACER_F_NO_ALLOCATOR))
+        return;
+    if (w->has_sample && !asked &&
+        (age < ALLOCATOR_AGE_NS || age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
+        return;
+    mt_claimer_counters(w->claimer, &w->counters[w->now]);
+    w->last_allocator_ns = now_ns;
+    w->allocator_cost_ns = mt_os_monotonic_ns() - now_ns;
+}
+
+static int claim(struct tracer *t)
+{
+    struct mt_work *w = t->work;
+    struct mt_claim_set *set = &w->claims[w->now];
+    int error = mt_claimer_collect(w->claimer, &w->snapshot, set);
+
+    if (error)
+        return error;
+    mt_requests_claim(t);
+    if (!t->options.pid)
+        mt_claim_own(set, w->strings);
+    return TRACER_OK;
+}
+
+static void count_unknown(struct mt_work *w)
+{
+    struct mt_interval_list *list = &w->intervals[w->now];
+    uint32_t next = 0;
+
+    w->source->ops->count(w->source, &w->snapshot, list->items, list->n, &next, 0);
+}
+
+static bool all_counted(const struct mt_interval_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (!list->items[i].pages.known)
+            return false;
+    return true;
+}
+
+/* True when the resident pages of all intervals are those that the kernel counts now: then what
+ * was carried over cannot have changed, but for equal and opposite moves within one kind. */
+static bool accounts_for_all(struct mt_work *w)
+{
+    static const uint64_t needed = UINT64_C(1) << MT_COUNTER_RSS_ANON |
+                                   UINT64_C(1) << MT_COUNTER_RSS_FILE |
+                                   UINT64_C(1) << MT_COUNTER_RSS_SHMEM |
+                                   UINT64_C(1) << MT_COUNTER_SWAP;
+    const struct mt_interval_list *list = &w->intervals[w->now];
+    struct mt_counters *now = &w->counters[w->now];
+    uint64_t anonymous = 0, resident = 0, swap = 0;
+
+    w->source->ops->counters(w->source, now);
+    if ((now->known & needed) != needed)
+        return false;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct mt_pages *p = &list->items[i].pages;
+
+        if (!p->known)
+            return false;
+        anonymous += p->bytes[MT_PAGE_ANONYMOUS];
+        resident += p->bytes[MT_PAGE_RESIDENT];
+        swap += p->bytes[MT_PAGE_SWAP];
+    }
+    return anonymous == now->value[MT_COUNTER_RSS_ANON] &&
+           resident - anonymous ==
+               now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM] &&
+           swap == now->value[MT_COUNTER_SWAP];
+}
+
+static void forget_counts(struct mt_interval_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        list->items[i].pages.known = 0;
+}
+
+/* Counts what changed; when that does not account for what the kernel counts, everything. Where
+ * pages cannot be counted the next look is a full one. */
+static void count(struct mt_work *w, uint8_t *depth)
+{
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (*depth < MT_DEPTH_PAGES)
+        return;
+    count_unknown(w);
+    if (*depth == MT_DEPTH_PAGES && !accounts_for_all(w)) {
+        forget_counts(list);
+        count_unknown(w);
+        *depth = MT_DEPTH_WHOLE;
+    }
+    if (*depth == MT_DEPTH_WHOLE && !all_counted(list))
+        w->cannot_count = true;
+}
+
+int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
+{
+    struct mt_work *w = t->work;
+    struct mt_interval_list *list = &w->intervals[w->now];
+    struct mt_claim_set *set = &w->claims[w->now];
+    int error;
+
+    read_allocator(t, begun_ns, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
+    error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
+    if (!error)
+        error = claim(t);
+    if (error) {
+        sample->flags |= MT_SAMPLE_FAILED;
+        return error;
+    }
+    mt_classify_overlay(&w->snapshot, set->claims, set->n_claims, w->sweep_scratch, list);
+    if (sample->depth < MT_DEPTH_WHOLE && !(t->options.flags & TRACER_F_NO_PAGES))
+        mt_classify_carry(&w->intervals[1 - w->now], list);
+    count(w, &sample->depth);
+    mt_classify_settle(&w->snapshot, list);
+    sample->flags |= w->snapshot.flags;
+    sample->flags |=
+        mt_classify_totals(&w->snapshot, list, &w->counters[w->now], &w->levels[w->now]);
+    if (sample->depth < MT_DEPTH_FULL)
+        mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
+    if (list->truncated || set->truncated)
+        sample->flags |= MT_SAMPLE_TRUNCATED;
+    return TRACER_OK;
+}

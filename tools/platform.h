@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What `run` and `record` need of a system; one file a system: posix/, windows/. */
+#ifndef MEMTRACER_TOOLS_PLATFORM_H
+#define MEMTRACER_TOOLS_PLATFORM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From here on an interrupt (SIGINT, SIGTERM, SIGHUP) is an answer of platform_wait(), not the end.
+ * Called before any thread is started. */
+void platform_hold_interrupts(void);
+
+/* Waits; true when an interrupt came. */
+bool platform_wait(int64_t ns);
+
+int64_t platform_monotonic_ns(void);
+
+struct launch {
+    const char *path;    /* of the file; %p and %% as in tracer_start() */
+    const char *label;   /* NULL = the program's name */
+    int64_t interval_ms; /* 0 = default */
+    char **argv;         /* program and arguments, ended with NULL */
+};
+
+struct launched {
+    bool recorded;   /* the recording began */
+    int exit_code;   /* of the program, 128 + signal when one ended it */
+    char file[4096]; /* the path with %p filled in */
+};
+
+/* Runs the program to its end with the preload library in it, then makes one plain file.
+ * TOOL_OK, or with a sentence TOOL_ENVIRONMENT when the program was not started. */
+int launch_program(const struct launch *l, struct launched *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: interrupts and time for `record`, on POSIX.
+ * Uses: pthread_sigmask, sigtimedwait, clock_gettime (POSIX.1-2001). Called by cmd_record.c. */
+#define _POSIX_C_SOURCE 200809L
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "../platform.h"
+
+#define NS 1000000000
+
+static sigset_t interrupts(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void platform_hold_interrupts(void)
+{
+    sigset_t set = interrupts();
+
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+bool platform_wait(int64_t ns)
+{
+    const struct timespec time = {(time_t)(ns / NS), (long)(ns % NS)};
+    sigset_t set = interrupts();
+
+    return sigtimedwait(&set, NULL, &time) > 0;
+}
+
+int64_t platform_monotonic_ns(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * NS + time.tv_nsec;
+}

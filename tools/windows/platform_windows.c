@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: interrupts and time for `record`, on Windows; `run` is not there: programs are not
+ * preloaded there.
+ * Uses: SetConsoleCtrlHandler, Sleep, QueryPerformanceCounter (Windows 2000). */
+#include <windows.h>
+
+#include "../command.h"
+#include "../platform.h"
+
+static volatile LONG interrupted;
+
+static BOOL WINAPI note_interrupt(DWORD kind)
+{
+    (void)kind;
+    InterlockedExchange(&interrupted, 1);
+    return TRUE;
+}
+
+void platform_hold_interrupts(void)
+{
+    SetConsoleCtrlHandler(note_interrupt, TRUE);
+}
+
+bool platform_wait(int64_t ns)
+{
+    Sleep((DWORD)(ns / 1000000));
+    return interrupted != 0;
+}
+
+int64_t platform_monotonic_ns(void)
+{
+    LARGE_INTEGER count, per_second;
+
+    QueryPerformanceFrequency(&per_second);
+    QueryPerformanceCounter(&count);
+    return (int64_t)((double)count.QuadPart * 1e9 / (double)per_second.QuadPart);
+}
+
+int launch_program(const struct launch *l, struct launched *out)
+{
+    (void)l;
+    (void)out;
+    complain("run: not on this system; start the program, then: memtracer record --pid PID");
+    return TOOL_ENVIRONMENT;
+}
