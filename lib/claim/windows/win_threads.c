@@ -87,33 +87,43 @@ static void claim_block(const struct look *l, uint64_t base, uint64_t bytes, uin
                                              .confidence = MT_CONFIDENCE_A });
 }
 
-/* The whole stack is one claim; reserve and guard lie over it. The sampler's own stack is part of
- * what memtracer costs. */
-static void claim_stack(const struct look *l, struct mt_thread *t, uint32_t first)
+/* Reserve and guard lie over the claim of the whole stack. */
+static void claim_inaccessible(const struct look *l, struct mt_thread *t, uint32_t first,
+                               struct mt_claim claim)
 {
-    const struct mt_snapshot *s = l->snapshot;
-    uint64_t end = t->stack_base + t->stack_bytes;
-    bool is_own = l->claimer->is_self && t->tid == GetCurrentThreadId();
-    struct mt_claim claim = { .base = t->stack_base, .end = end, .owner = owner_of(l, t),
-                              .thread = t->tid,
-                              .type = is_own ? MT_TYPE_TRACER : MT_TYPE_STACK,
-                              .rank = is_own ? MT_RANK_TRACER : MT_RANK_STACK,
-                              .confidence = MT_CONFIDENCE_A };
+    uint64_t end = claim.end;
 
-    mt_claim_add(l->out, &claim);
-    for (uint32_t i = first; i < s->n_regions && s->regions[i].base < end; i++) {
-        const struct mt_region *r = &s->regions[i];
+    if (claim.rank == MT_RANK_STACK)
+        claim.rank = MT_RANK_GUARD;
+    for (uint32_t i = first; i < l->snapshot->n_regions; i++) {
+        const struct mt_region *r = &l->snapshot->regions[i];
 
+        if (r->base >= end)
+            break;
         claim.base = r->base;
         claim.end = r->end < end ? r->end : end;
         claim.flags = r->flags & MT_REGION_GUARD ? MT_CLAIM_GUARD : MT_CLAIM_RESERVED;
         if (r->flags & MT_REGION_GUARD)
             t->guard_bytes += claim.end - claim.base;
-        if (!is_own)
-            claim.rank = MT_RANK_GUARD;
         if (r->protection == 0)
             mt_claim_add(l->out, &claim);
     }
+}
+
+/* The sampler's own stack is part of what memtracer costs. */
+static void claim_stack(const struct look *l, struct mt_thread *t, uint32_t first)
+{
+    bool is_own = l->claimer->is_self && t->tid == GetCurrentThreadId();
+    const struct mt_claim claim = { .base = t->stack_base,
+                                    .end = t->stack_base + t->stack_bytes,
+                                    .owner = owner_of(l, t),
+                                    .thread = t->tid,
+                                    .type = is_own ? MT_TYPE_TRACER : MT_TYPE_STACK,
+                                    .rank = is_own ? MT_RANK_TRACER : MT_RANK_STACK,
+                                    .confidence = MT_CONFIDENCE_A };
+
+    mt_claim_add(l->out, &claim);
+    claim_inaccessible(l, t, first, claim);
 }
 
 /* A stack is believed when it is what the system lists there: private memory that begins at the
