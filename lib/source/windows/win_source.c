@@ -62,14 +62,16 @@ static int counters(struct mt_source *source, struct mt_counters *out)
     return TRACER_OK;
 }
 
-/* A look in full depth asks for all names anew. */
+/* A look in full depth takes nothing over from earlier ones. */
 static int list(struct mt_source *source, struct mt_snapshot *out, bool pages)
 {
     struct win_source *s = own(source);
     int error;
 
-    if (pages)
+    if (pages) {
         win_names_forget(s->names);
+        win_count_forget_own(&s->counting);
+    }
     out->space_base = s->space_base;
     out->space_end = s->space_end;
     error = win_walk(&s->calls, s->names, out);

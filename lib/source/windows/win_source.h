@@ -55,15 +55,28 @@ int win_walk(const struct win_calls *calls, struct win_names *names, struct mt_s
 /* ---- win_count.c ---- */
 
 #define WIN_BATCH_PAGES 4096
+#define WIN_OWN_BLOCKS 128
+
+/* Page counts of one of memtracer's own blocks. */
+struct win_own_block {
+    uint64_t base, end;
+    struct mt_pages pages;
+};
 
 struct win_counting {
     const struct win_calls *calls;
     PSAPI_WORKING_SET_EX_INFORMATION *batch; /* WIN_BATCH_PAGES */
     uint32_t page_bytes;
     uint32_t known; /* kinds of page that this system tells the truth about */
+    struct win_own_block own[WIN_OWN_BLOCKS];
+    uint32_t n_own;
+    int64_t own_ns; /* when the first of them was counted */
 };
 
-int win_count(const struct win_counting *counting, struct mt_interval *intervals,
+/* Counts memtracer's own blocks anew. */
+void win_count_forget_own(struct win_counting *counting);
+
+int win_count(struct win_counting *counting, struct mt_interval *intervals,
               uint32_t n_intervals, uint32_t *next, int64_t deadline_ns);
 
 /* ---- win_counters.c ---- */
