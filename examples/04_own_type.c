@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", tracer_strerror(rc), tracer_last_error());
     if (tracer_stop(t)) /* the last sample still has the pool: claims end with their tracer, … */
         rc = 1;
-    free(pool);         /* … or before, with tracer_unclaim(), when the memory goes earlier */
+    free(pool); /* … or before, with tracer_unclaim(), when the memory goes earlier */
     puts(path);
     return rc ? 1 : 0;
 }

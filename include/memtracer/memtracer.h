@@ -44,17 +44,17 @@ extern "C" {
 /* ---- errors: values are never reused -------------------------------------------------- */
 
 #define TRACER_OK 0
-#define TRACER_EINVAL (-1)        /* an argument is wrong; the detail names it */
-#define TRACER_ENOMEM (-2)        /* no memory, or no address space */
-#define TRACER_EIO (-3)           /* a file or kernel interface failed */
-#define TRACER_EDB (-4)           /* SQLite failed, or the file is not a memtracer file */
-#define TRACER_ESCHEMA (-5)       /* the file was written by a newer memtracer */
-#define TRACER_EUNSUPPORTED (-6)  /* this platform cannot do it */
-#define TRACER_EDENIED (-7)       /* permission refused */
-#define TRACER_ESTATE (-8)        /* stopped, forked child, or already in use */
-#define TRACER_ETHREAD (-9)       /* the sampler thread could not be started */
-#define TRACER_ELIMIT (-10)       /* a documented limit was reached */
-#define TRACER_EVERSION (-11)     /* options carry non-zero fields this build does not know */
+#define TRACER_EINVAL (-1)       /* an argument is wrong; the detail names it */
+#define TRACER_ENOMEM (-2)       /* no memory, or no address space */
+#define TRACER_EIO (-3)          /* a file or kernel interface failed */
+#define TRACER_EDB (-4)          /* SQLite failed, or the file is not a memtracer file */
+#define TRACER_ESCHEMA (-5)      /* the file was written by a newer memtracer */
+#define TRACER_EUNSUPPORTED (-6) /* this platform cannot do it */
+#define TRACER_EDENIED (-7)      /* permission refused */
+#define TRACER_ESTATE (-8)       /* stopped, forked child, or already in use */
+#define TRACER_ETHREAD (-9)      /* the sampler thread could not be started */
+#define TRACER_ELIMIT (-10)      /* a documented limit was reached */
+#define TRACER_EVERSION (-11)    /* options carry non-zero fields this build does not know */
 
 /* ---- memory types: the rows ------------------------------------------------------------ */
 
@@ -87,10 +87,10 @@ typedef struct tracer tracer; /* opaque */
  * error included; keep the message and write it elsewhere, or poll tracer_last_problem(). */
 typedef void (*tracer_log_fn)(void *user, int level, const char *message);
 
-#define TRACER_F_NO_REGIONS 1u    /* do not record the region list (and so no memory events) */
-#define TRACER_F_NO_PAGES 2u      /* never walk pages: sizes only, resident columns are NULL */
-#define TRACER_F_NO_ALLOCATOR 4u  /* never ask the allocator for its own counters */
-#define TRACER_F_ALL 7u           /* every flag this version knows */
+#define TRACER_F_NO_REGIONS 1u   /* do not record the region list (and so no memory events) */
+#define TRACER_F_NO_PAGES 2u     /* never walk pages: sizes only, resident columns are NULL */
+#define TRACER_F_NO_ALLOCATOR 4u /* never ask the allocator for its own counters */
+#define TRACER_F_ALL 7u          /* every flag this version knows */
 
 /* All zero means all defaults. Grows at the end only; see tracer_options_init(). */
 typedef struct tracer_options {
@@ -107,7 +107,10 @@ typedef struct tracer_options {
     uint32_t reserved;       /* 0 */
 } tracer_options;
 
-#define TRACER_OPTIONS_INIT { sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0 }
+#define TRACER_OPTIONS_INIT                                                                        \
+    {                                                                                              \
+        sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0                              \
+    }
 
 /* ---- what the tracer knows ------------------------------------------------------------- */
 
@@ -160,17 +163,17 @@ typedef struct tracer_totals {
 } tracer_totals;
 
 typedef struct tracer_stats {
-    uint32_t size;               /* in: sizeof(tracer_stats) */
-    uint32_t state;              /* TRACER_STATE_… */
-    uint64_t n_ticks;            /* ticks done, explicit samples included */
-    uint64_t n_missed;           /* ticks whose moment passed while another was running */
-    uint64_t n_failed;           /* ticks that saw nothing */
-    uint64_t cost_wall_ns;       /* time spent in ticks */
-    uint64_t cost_cpu_ns;        /* CPU time of the sampler thread, user + system */
-    uint64_t longest_tick_ns;    /* the longest tick, wall time */
-    uint64_t own_bytes;          /* memory mapped by the tracer, without SQLite's */
-    uint64_t file_bytes;         /* the file with its -wal, at the last commit; 0 = none yet */
-    uint64_t n_dropped;          /* marks and rows that could not be kept */
+    uint32_t size;            /* in: sizeof(tracer_stats) */
+    uint32_t state;           /* TRACER_STATE_… */
+    uint64_t n_ticks;         /* ticks done, explicit samples included */
+    uint64_t n_missed;        /* ticks whose moment passed while another was running */
+    uint64_t n_failed;        /* ticks that saw nothing */
+    uint64_t cost_wall_ns;    /* time spent in ticks */
+    uint64_t cost_cpu_ns;     /* CPU time of the sampler thread, user + system */
+    uint64_t longest_tick_ns; /* the longest tick, wall time */
+    uint64_t own_bytes;       /* memory mapped by the tracer, without SQLite's */
+    uint64_t file_bytes;      /* the file with its -wal, at the last commit; 0 = none yet */
+    uint64_t n_dropped;       /* marks and rows that could not be kept */
 } tracer_stats;
 
 #define TRACER_STATE_RECORDING 1u

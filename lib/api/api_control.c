@@ -91,8 +91,10 @@ int tracer_mark(tracer *t, const char *label)
         error = mt_error_set(TRACER_ESTATE, "recording has ended: the watched process is gone");
     } else if (t->n_marks == MT_MARKS_CAPACITY) {
         t->stats.n_dropped++;
-        error = mt_error_set(TRACER_ELIMIT, "%d marks wait to be written already; mark less "
-                             "often", MT_MARKS_CAPACITY);
+        error = mt_error_set(TRACER_ELIMIT,
+                             "%d marks wait to be written already; mark less "
+                             "often",
+                             MT_MARKS_CAPACITY);
     } else {
         t->marks[t->n_marks++] = mark;
         mt_os_lock_signal_all(t->lock);
@@ -174,16 +176,18 @@ static int check_range(const void *addr, size_t bytes)
 
 static int check_type(const tracer *t, uint32_t type)
 {
-    static const uint32_t refused[] = { TRACER_TYPE_PAGE_TABLE, TRACER_TYPE_FREE,
-                                        TRACER_TYPE_UNUSABLE, TRACER_TYPE_TRACER };
+    static const uint32_t refused[] = {TRACER_TYPE_PAGE_TABLE, TRACER_TYPE_FREE,
+                                       TRACER_TYPE_UNUSABLE, TRACER_TYPE_TRACER};
     bool known = mt_type_name(type) ||
                  (type >= TRACER_TYPE_USER_FIRST && type - TRACER_TYPE_USER_FIRST < t->n_types);
 
     for (size_t i = 0; i < MT_COUNT_OF(refused); i++)
         known = known && type != refused[i];
     if (!known)
-        return mt_error_set(TRACER_EINVAL, "type %" PRIu32 " cannot be claimed; use a built-in "
-                            "type of memory or one of tracer_type_add()", type);
+        return mt_error_set(TRACER_EINVAL,
+                            "type %" PRIu32 " cannot be claimed; use a built-in "
+                            "type of memory or one of tracer_type_add()",
+                            type);
     return TRACER_OK;
 }
 

@@ -29,9 +29,10 @@ static int wait_for_start(struct tracer *t)
     while (t->phase == MT_PHASE_STARTING && mt_os_monotonic_ns() < deadline)
         mt_os_lock_wait(t->lock, deadline);
     if (t->phase == MT_PHASE_STARTING)
-        error = mt_error_set(TRACER_ETHREAD, "the sampler thread did not open \"%.300s\" within "
-                             "%d s; is its file system stuck?", t->path,
-                             (int)(START_WAIT_NS / NS_PER_S));
+        error = mt_error_set(TRACER_ETHREAD,
+                             "the sampler thread did not open \"%.300s\" within "
+                             "%d s; is its file system stuck?",
+                             t->path, (int)(START_WAIT_NS / NS_PER_S));
     else if (t->phase == MT_PHASE_FAILED)
         error = mt_error_set(t->error, "%s", t->error_detail);
     else
@@ -106,9 +107,11 @@ int tracer_stop(tracer *t)
     mt_os_lock_signal_all(t->lock);
     mt_os_lock_release(t->lock);
     if (!mt_os_thread_join(t->thread, STOP_WAIT_NS))
-        return mt_error_set(TRACER_ETHREAD, "the sampler thread did not end within %d s (killed "
+        return mt_error_set(TRACER_ETHREAD,
+                            "the sampler thread did not end within %d s (killed "
                             "by a system call filter, or its file system is stuck); its memory "
-                            "is left alone", (int)(STOP_WAIT_NS / NS_PER_S));
+                            "is left alone",
+                            (int)(STOP_WAIT_NS / NS_PER_S));
     error = t->error;
     if (error)
         mt_error_set(error, "%s", t->error_detail);

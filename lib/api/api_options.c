@@ -32,13 +32,16 @@ static int copy_known_part(tracer_options *out, const tracer_options *given)
     const unsigned char *bytes = (const unsigned char *)given;
 
     if (given->size < SIZE_LEAST || given->size > SIZE_MOST)
-        return mt_error_set(TRACER_EINVAL, "options.size is %" PRIu32 "; set it to "
+        return mt_error_set(TRACER_EINVAL,
+                            "options.size is %" PRIu32 "; set it to "
                             "sizeof(tracer_options), or begin with TRACER_OPTIONS_INIT",
                             given->size);
     for (uint32_t i = sizeof(*out); i < given->size; i++)
         if (bytes[i])
-            return mt_error_set(TRACER_EVERSION, "options carry a field at byte %" PRIu32
-                                " that memtracer " TRACER_VERSION_STRING " does not know", i);
+            return mt_error_set(TRACER_EVERSION,
+                                "options carry a field at byte %" PRIu32
+                                " that memtracer " TRACER_VERSION_STRING " does not know",
+                                i);
     memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
     out->size = sizeof(*out);
     return TRACER_OK;
@@ -50,14 +53,17 @@ static int check_fields(const tracer_options *o)
         return mt_error_set(TRACER_EINVAL, "options.flags has unknown bits: 0x%" PRIx32,
                             o->flags & ~TRACER_F_ALL);
     if (o->interval_ms > INTERVAL_MS_MOST)
-        return mt_error_set(TRACER_EINVAL, "options.interval_ms is %" PRIu32
-                            "; 1 to 3600000 (an hour), 0 = 1000", o->interval_ms);
+        return mt_error_set(TRACER_EINVAL,
+                            "options.interval_ms is %" PRIu32 "; 1 to 3600000 (an hour), 0 = 1000",
+                            o->interval_ms);
     if (o->commit_ms > INTERVAL_MS_MOST)
-        return mt_error_set(TRACER_EINVAL, "options.commit_ms is %" PRIu32
-                            "; up to 3600000 (an hour), 0 = 1000", o->commit_ms);
+        return mt_error_set(TRACER_EINVAL,
+                            "options.commit_ms is %" PRIu32 "; up to 3600000 (an hour), 0 = 1000",
+                            o->commit_ms);
     if (o->max_file_bytes && o->max_file_bytes < FILE_BYTES_LEAST)
-        return mt_error_set(TRACER_EINVAL, "options.max_file_bytes is %" PRIu64
-                            "; at least 1048576, 0 = no cap", o->max_file_bytes);
+        return mt_error_set(TRACER_EINVAL,
+                            "options.max_file_bytes is %" PRIu64 "; at least 1048576, 0 = no cap",
+                            o->max_file_bytes);
     if (o->reserved)
         return mt_error_set(TRACER_EVERSION, "options.reserved is %" PRIu32 "; it must be 0",
                             o->reserved);
@@ -106,8 +112,10 @@ static int replace_pattern(const char *path, char *out)
         if (p[0] == '%' && p[1] == 'p')
             n = snprintf(out + used, MT_PATH_BYTES - used, "%" PRIu32, mt_os_process_id());
         else if (p[0] == '%' && p[1] != '%')
-            return mt_error_set(TRACER_EINVAL, "path \"%.200s\" has %%%.1s; only %%p (process id) "
-                                "and %%%% (a percent sign) are known", path, p + 1);
+            return mt_error_set(TRACER_EINVAL,
+                                "path \"%.200s\" has %%%.1s; only %%p (process id) "
+                                "and %%%% (a percent sign) are known",
+                                path, p + 1);
         else
             n = snprintf(out + used, MT_PATH_BYTES - used, "%c", *p);
         p += *p == '%';
@@ -131,7 +139,9 @@ int mt_options_take_path(struct tracer *t, const char *path)
     if (error)
         return error;
     if (!mt_os_path_absolute(replaced, t->path, sizeof(t->path)))
-        return mt_error_set(TRACER_EINVAL, "path \"%.200s\" and the current directory are longer "
-                            "than %d bytes together", replaced, MT_PATH_BYTES - 1);
+        return mt_error_set(TRACER_EINVAL,
+                            "path \"%.200s\" and the current directory are longer "
+                            "than %d bytes together",
+                            replaced, MT_PATH_BYTES - 1);
     return TRACER_OK;
 }

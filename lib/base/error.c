@@ -30,7 +30,9 @@ const char *mt_error_detail(void)
 const char *mt_error_sentence(int code)
 {
     switch (code) {
-#define MT_ERROR(name, value, sentence) case value: return sentence;
+#define MT_ERROR(name, value, sentence)                                                            \
+    case value:                                                                                    \
+        return sentence;
 #include "base/error.def"
 #undef MT_ERROR
     }
@@ -40,7 +42,9 @@ const char *mt_error_sentence(int code)
 const char *mt_error_name(int code)
 {
     switch (code) {
-#define MT_ERROR(name, value, sentence) case value: return value ? "TRACER_" #name : "TRACER_OK";
+#define MT_ERROR(name, value, sentence)                                                            \
+    case value:                                                                                    \
+        return value ? "TRACER_" #name : "TRACER_OK";
 #include "base/error.def"
 #undef MT_ERROR
     }

@@ -8,7 +8,9 @@
 const char *mt_type_name(uint32_t type)
 {
     switch (type) {
-#define MT_TYPE(name, id, text, description) case id: return text;
+#define MT_TYPE(name, id, text, description)                                                       \
+    case id:                                                                                       \
+        return text;
 #include "base/memory_type.def"
 #undef MT_TYPE
     }
@@ -18,7 +20,9 @@ const char *mt_type_name(uint32_t type)
 const char *mt_type_description(uint32_t type)
 {
     switch (type) {
-#define MT_TYPE(name, id, text, description) case id: return description;
+#define MT_TYPE(name, id, text, description)                                                       \
+    case id:                                                                                       \
+        return description;
 #include "base/memory_type.def"
 #undef MT_TYPE
     }

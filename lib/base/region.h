@@ -30,24 +30,24 @@ struct mt_pages {
 #define MT_PROT_WRITE 2u
 #define MT_PROT_EXECUTE 4u
 
-#define MT_REGION_SHARED (1u << 0)     /* shared mapping: writes are seen by others */
-#define MT_REGION_FILE (1u << 1)       /* has a file, or a kernel object that acts as one */
-#define MT_REGION_CHARGED (1u << 2)    /* counts against the commit limit (Linux VmFlags ac) */
-#define MT_REGION_NORESERVE (1u << 3)  /* explicitly not charged (nr) */
-#define MT_REGION_HUGETLB (1u << 4)    /* hugetlb pages (ht) */
-#define MT_REGION_DEVICE (1u << 5)     /* device or kernel memory (pf, io) */
-#define MT_REGION_MIXED (1u << 6)      /* mixed map of kernel pages (mm) */
-#define MT_REGION_GROWSDOWN (1u << 7)  /* a stack that grows (gd) */
-#define MT_REGION_STACK_HINT (1u << 8) /* no huge pages wanted (nh): mapped MAP_STACK since 6.7 */
-#define MT_REGION_LOCKED (1u << 9)     /* locked in memory (lo) */
+#define MT_REGION_SHARED (1u << 0)      /* shared mapping: writes are seen by others */
+#define MT_REGION_FILE (1u << 1)        /* has a file, or a kernel object that acts as one */
+#define MT_REGION_CHARGED (1u << 2)     /* counts against the commit limit (Linux VmFlags ac) */
+#define MT_REGION_NORESERVE (1u << 3)   /* explicitly not charged (nr) */
+#define MT_REGION_HUGETLB (1u << 4)     /* hugetlb pages (ht) */
+#define MT_REGION_DEVICE (1u << 5)      /* device or kernel memory (pf, io) */
+#define MT_REGION_MIXED (1u << 6)       /* mixed map of kernel pages (mm) */
+#define MT_REGION_GROWSDOWN (1u << 7)   /* a stack that grows (gd) */
+#define MT_REGION_STACK_HINT (1u << 8)  /* no huge pages wanted (nh): mapped MAP_STACK since 6.7 */
+#define MT_REGION_LOCKED (1u << 9)      /* locked in memory (lo) */
 #define MT_REGION_GUARD_HINT (1u << 10) /* may hold guard markers (gu) */
-#define MT_REGION_NODUMP (1u << 11)    /* left out of core dumps (dd) */
-#define MT_REGION_UFFD (1u << 12)      /* watched by userfaultfd: reading may block */
-#define MT_REGION_MERGEABLE (1u << 13) /* KSM may merge its pages (mg) */
+#define MT_REGION_NODUMP (1u << 11)     /* left out of core dumps (dd) */
+#define MT_REGION_UFFD (1u << 12)       /* watched by userfaultfd: reading may block */
+#define MT_REGION_MERGEABLE (1u << 13)  /* KSM may merge its pages (mg) */
 #define MT_REGION_SHADOW_STACK (1u << 14) /* hardware shadow stack (ss) */
-#define MT_REGION_FLAGS_KNOWN (1u << 15) /* the bits that only VmFlags tell are known */
-#define MT_REGION_OUTSIDE (1u << 16)   /* above the user's address space ([vsyscall]) */
-#define MT_REGION_DELETED (1u << 17)   /* its file has no name any more */
+#define MT_REGION_FLAGS_KNOWN (1u << 15)  /* the bits that only VmFlags tell are known */
+#define MT_REGION_OUTSIDE (1u << 16)      /* above the user's address space ([vsyscall]) */
+#define MT_REGION_DELETED (1u << 17)      /* its file has no name any more */
 /* What Windows tells of a region, and Linux does not. */
 #define MT_REGION_IMAGE (1u << 18)     /* mapped as a program or library (MEM_IMAGE) */
 #define MT_REGION_DATA (1u << 19)      /* a file mapped as data */
@@ -61,11 +61,11 @@ struct mt_region {
     uint64_t base;
     uint64_t end; /* exclusive */
     uint64_t offset;
-    uint64_t inode; /* 0 = none or unknown */
-    uint32_t device; /* major << 20 | minor, 0 = none or unknown */
-    uint32_t protection; /* MT_PROT_… */
-    uint32_t flags;      /* MT_REGION_… */
-    uint32_t name;       /* string id (base/strings.h), 0 = nameless */
+    uint64_t inode;             /* 0 = none or unknown */
+    uint32_t device;            /* major << 20 | minor, 0 = none or unknown */
+    uint32_t protection;        /* MT_PROT_… */
+    uint32_t flags;             /* MT_REGION_… */
+    uint32_t name;              /* string id (base/strings.h), 0 = nameless */
     uint32_t kernel_page_bytes; /* 0 = unknown */
     struct mt_pages pages;
 };
@@ -99,8 +99,8 @@ enum mt_rank {
 
 struct mt_claim {
     uint64_t base;
-    uint64_t end; /* exclusive */
-    uint32_t owner; /* string id: "thread 17 worker", "malloc arena", a module's path … */
+    uint64_t end;    /* exclusive */
+    uint32_t owner;  /* string id: "thread 17 worker", "malloc arena", a module's path … */
     uint32_t thread; /* thread id, 0 = none */
     uint32_t flags;  /* MT_CLAIM_… */
     uint8_t type;    /* enum mt_type */
@@ -126,8 +126,8 @@ struct mt_interval {
     uint8_t type;
     char confidence;
     struct mt_pages pages;
-    int64_t row;           /* the recorder's row in table region, 0 = none yet */
-    uint64_t recorded_ws;  /* what that row says now; the recorder's */
+    int64_t row;          /* the recorder's row in table region, 0 = none yet */
+    uint64_t recorded_ws; /* what that row says now; the recorder's */
     uint64_t recorded_swap;
 };
 
@@ -141,17 +141,17 @@ struct mt_module {
     uint32_t path; /* string id */
     uint8_t build_id[MT_BUILD_ID_BYTES];
     uint8_t build_id_bytes; /* 0 = none or unknown */
-    int64_t row; /* the recorder's */
+    int64_t row;            /* the recorder's */
 };
 
 struct mt_thread {
     uint32_t tid;
-    uint32_t name; /* string id */
-    uint64_t stack_base; /* lowest address incl. guard, 0 = unknown */
+    uint32_t name;        /* string id */
+    uint64_t stack_base;  /* lowest address incl. guard, 0 = unknown */
     uint64_t stack_bytes; /* incl. guard */
     uint64_t guard_bytes;
     uint64_t start_ticks; /* kernel's start time: tells apart a reused tid */
-    int64_t row; /* the recorder's */
+    int64_t row;          /* the recorder's */
 };
 
 /* ---- counters ---- */

@@ -12,14 +12,14 @@ int mt_snapshot_init(struct mt_snapshot *out, struct mt_strings *strings, uint32
 
     if (!regions)
         return mt_error_set(TRACER_ENOMEM, "no address space for a list of %u regions", capacity);
-    *out = (struct mt_snapshot){ .regions = regions, .capacity = capacity, .strings = strings };
+    *out = (struct mt_snapshot){.regions = regions, .capacity = capacity, .strings = strings};
     return TRACER_OK;
 }
 
 void mt_snapshot_release(struct mt_snapshot *s)
 {
     mt_memory_free(s->regions);
-    *s = (struct mt_snapshot){ .regions = NULL };
+    *s = (struct mt_snapshot){.regions = NULL};
 }
 
 uint32_t mt_snapshot_find(const struct mt_snapshot *s, uint64_t address)

@@ -7,12 +7,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-int mt_claim_set_init(struct mt_claim_set *out, uint32_t claims, uint32_t modules,
-                      uint32_t threads)
+int mt_claim_set_init(struct mt_claim_set *out, uint32_t claims, uint32_t modules, uint32_t threads)
 {
-    struct mt_claim_set set = { .claim_capacity = claims,
-                                .module_capacity = modules,
-                                .thread_capacity = threads };
+    struct mt_claim_set set = {
+        .claim_capacity = claims, .module_capacity = modules, .thread_capacity = threads};
 
     set.claims = mt_memory_alloc((size_t)claims * sizeof(*set.claims));
     set.modules = mt_memory_alloc((size_t)modules * sizeof(*set.modules));
@@ -30,7 +28,7 @@ void mt_claim_set_release(struct mt_claim_set *set)
     mt_memory_free(set->claims);
     mt_memory_free(set->modules);
     mt_memory_free(set->threads);
-    *set = (struct mt_claim_set){ .claims = NULL };
+    *set = (struct mt_claim_set){.claims = NULL};
 }
 
 void mt_claim_add(struct mt_claim_set *set, const struct mt_claim *claim)

@@ -5,8 +5,8 @@
 #include "classify/classify.h"
 
 /* Columns that come from smaps alone; between two such looks they stand still. */
-static const uint8_t deep_columns[] = { MT_COLUMN_CHARGED, MT_COLUMN_WS_SHARED, MT_COLUMN_PSS,
-                                        MT_COLUMN_LOCKED, MT_COLUMN_LAZY_FREE };
+static const uint8_t deep_columns[] = {MT_COLUMN_CHARGED, MT_COLUMN_WS_SHARED, MT_COLUMN_PSS,
+                                       MT_COLUMN_LOCKED, MT_COLUMN_LAZY_FREE};
 
 static bool same_pages_expected(const struct mt_interval *a, const struct mt_interval *b)
 {

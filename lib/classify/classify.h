@@ -50,7 +50,7 @@ uint32_t mt_classify_totals(const struct mt_snapshot *snapshot, const struct mt_
 /* ---- diff.c ---- */
 
 struct mt_change_list {
-    int64_t *ended;     /* rows that ended, room for `capacity` */
+    int64_t *ended; /* rows that ended, room for `capacity` */
     uint32_t n_ended;
     int64_t *continued; /* per interval of the new list: the row it continues, 0 = none */
     uint32_t n_new;     /* intervals with row 0 */

@@ -16,15 +16,15 @@ int mt_change_list_init(struct mt_change_list *out, uint32_t capacity)
 
     if (!rows)
         return mt_error_set(TRACER_ENOMEM, "no address space for %u changes", capacity);
-    *out = (struct mt_change_list){ .ended = rows, .continued = rows + capacity,
-                                    .capacity = capacity };
+    *out =
+        (struct mt_change_list){.ended = rows, .continued = rows + capacity, .capacity = capacity};
     return TRACER_OK;
 }
 
 void mt_change_list_release(struct mt_change_list *l)
 {
     mt_memory_free(l->ended);
-    *l = (struct mt_change_list){ .ended = NULL };
+    *l = (struct mt_change_list){.ended = NULL};
 }
 
 static bool same_object(const struct mt_interval *a, const struct mt_interval *b)
@@ -128,7 +128,7 @@ static void collect_ended(struct walk *w)
 void mt_classify_diff(const struct mt_interval_list *before, struct mt_interval_list *after,
                       struct mt_change_list *out)
 {
-    struct walk w = { before, after, out };
+    struct walk w = {before, after, out};
 
     out->n_ended = 0;
     out->n_new = 0;

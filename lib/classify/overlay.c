@@ -27,14 +27,14 @@ int mt_interval_list_init(struct mt_interval_list *out, uint32_t capacity)
 
     if (!items)
         return mt_error_set(TRACER_ENOMEM, "no address space for %u intervals", capacity);
-    *out = (struct mt_interval_list){ .items = items, .capacity = capacity };
+    *out = (struct mt_interval_list){.items = items, .capacity = capacity};
     return TRACER_OK;
 }
 
 void mt_interval_list_release(struct mt_interval_list *l)
 {
     mt_memory_free(l->items);
-    *l = (struct mt_interval_list){ .items = NULL };
+    *l = (struct mt_interval_list){.items = NULL};
 }
 
 /* Orders of the two heaps: true when `a` belongs below `b`. */
@@ -204,8 +204,12 @@ static void cut_region(struct sweep *w, uint32_t i)
 void mt_classify_overlay(const struct mt_snapshot *snapshot, const struct mt_claim *claims,
                          uint32_t n_claims, uint32_t *scratch, struct mt_interval_list *out)
 {
-    struct sweep w = { .snapshot = snapshot, .claims = claims, .n_claims = n_claims,
-                       .order = scratch, .heap = scratch + n_claims, .out = out };
+    struct sweep w = {.snapshot = snapshot,
+                      .claims = claims,
+                      .n_claims = n_claims,
+                      .order = scratch,
+                      .heap = scratch + n_claims,
+                      .out = out};
 
     out->n = 0;
     out->truncated = false;

@@ -25,37 +25,37 @@ struct name_rule {
 /* "/dev/zero (deleted)" is how the kernel names shared anonymous memory; a private mapping of the
  * device is plain private memory. */
 static const struct name_rule name_rules[] = {
-    { "[vdso]", MT_ANY, MT_TYPE_IMAGE, 'A' },
-    { "[vvar", MT_ANY, MT_TYPE_IMAGE, 'A' },
-    { "[uprobes", MT_ANY, MT_TYPE_IMAGE, 'A' },
-    { "[sigpage]", MT_ANY, MT_TYPE_IMAGE, 'A' },
-    { "[vectors]", MT_ANY, MT_TYPE_IMAGE, 'A' },
-    { "[stack]", MT_ANY, MT_TYPE_STACK, 'A' },
-    { "[stack:", MT_ANY, MT_TYPE_STACK, 'C' },
-    { "[heap]", MT_ANY, MT_TYPE_HEAP, 'B' },
-    { "[anon_shmem:", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "[anon:", MT_ANY, MT_TYPE_PRIVATE, 'B' },
-    { "[", MT_ANY, MT_TYPE_PRIVATE, 'C' },
-    { "anon_inode:", MT_ANY, MT_TYPE_DEVICE, 'A' },
-    { "socket:", MT_ANY, MT_TYPE_DEVICE, 'A' },
-    { "/[aio]", MT_ANY, MT_TYPE_DEVICE, 'A' },
-    { "/memfd:", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/SYSV", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/secretmem", MT_ANY, MT_TYPE_PRIVATE, 'A' },
-    { "/anon_hugepage", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A' },
-    { "/anon_hugepage", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A' },
-    { "/i915", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/drm mm object", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/ttm swap", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dmabuf:", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dev/zero", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dev/zero", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A' },
-    { "/dev/shm/", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dev/ashmem", MT_ANY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dev/hugepages/", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A' },
-    { "/dev/hugepages/", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A' },
-    { "/dev/", MT_ANY, MT_TYPE_DEVICE, 'B' },
-    { "/sys/", MT_ANY, MT_TYPE_DEVICE, 'B' },
+    {"[vdso]", MT_ANY, MT_TYPE_IMAGE, 'A'},
+    {"[vvar", MT_ANY, MT_TYPE_IMAGE, 'A'},
+    {"[uprobes", MT_ANY, MT_TYPE_IMAGE, 'A'},
+    {"[sigpage]", MT_ANY, MT_TYPE_IMAGE, 'A'},
+    {"[vectors]", MT_ANY, MT_TYPE_IMAGE, 'A'},
+    {"[stack]", MT_ANY, MT_TYPE_STACK, 'A'},
+    {"[stack:", MT_ANY, MT_TYPE_STACK, 'C'},
+    {"[heap]", MT_ANY, MT_TYPE_HEAP, 'B'},
+    {"[anon_shmem:", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"[anon:", MT_ANY, MT_TYPE_PRIVATE, 'B'},
+    {"[", MT_ANY, MT_TYPE_PRIVATE, 'C'},
+    {"anon_inode:", MT_ANY, MT_TYPE_DEVICE, 'A'},
+    {"socket:", MT_ANY, MT_TYPE_DEVICE, 'A'},
+    {"/[aio]", MT_ANY, MT_TYPE_DEVICE, 'A'},
+    {"/memfd:", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/SYSV", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/secretmem", MT_ANY, MT_TYPE_PRIVATE, 'A'},
+    {"/anon_hugepage", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A'},
+    {"/anon_hugepage", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A'},
+    {"/i915", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/drm mm object", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/ttm swap", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dmabuf:", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dev/zero", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dev/zero", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A'},
+    {"/dev/shm/", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dev/ashmem", MT_ANY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dev/hugepages/", MT_SHARED_ONLY, MT_TYPE_SHAREABLE, 'A'},
+    {"/dev/hugepages/", MT_PRIVATE_ONLY, MT_TYPE_PRIVATE, 'A'},
+    {"/dev/", MT_ANY, MT_TYPE_DEVICE, 'B'},
+    {"/sys/", MT_ANY, MT_TYPE_DEVICE, 'B'},
 };
 
 /* What the system itself says of a region needs no guessing. The first that fits is right. */
@@ -75,7 +75,7 @@ static const struct flag_rule {
 
 static struct mt_rule_answer answer(uint8_t type, char confidence, uint32_t claim_flags)
 {
-    return (struct mt_rule_answer){ type, confidence, claim_flags };
+    return (struct mt_rule_answer){type, confidence, claim_flags};
 }
 
 static bool sharing_fits(const struct name_rule *rule, const struct mt_region *r)

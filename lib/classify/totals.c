@@ -129,9 +129,9 @@ static void add_interval(struct mt_type_level *level, const struct mt_interval *
     value[MT_COLUMN_PSS] += (int64_t)pages_of(v, MT_PAGE_PSS);
     value[MT_COLUMN_SWAP] += (int64_t)pages_of(v, MT_PAGE_SWAP);
     value[MT_COLUMN_LOCKED] += (int64_t)pages_of(v, MT_PAGE_LOCKED);
-    value[MT_COLUMN_HUGE] += (int64_t)(pages_of(v, MT_PAGE_HUGE) +
-                                       pages_of(v, MT_PAGE_HUGETLB_PRIVATE) +
-                                       pages_of(v, MT_PAGE_HUGETLB_SHARED));
+    value[MT_COLUMN_HUGE] +=
+        (int64_t)(pages_of(v, MT_PAGE_HUGE) + pages_of(v, MT_PAGE_HUGETLB_PRIVATE) +
+                  pages_of(v, MT_PAGE_HUGETLB_SHARED));
     value[MT_COLUMN_LAZY_FREE] += (int64_t)pages_of(v, MT_PAGE_LAZY_FREE);
     value[MT_COLUMN_BLOCKS] += 1;
 }

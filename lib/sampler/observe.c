@@ -58,10 +58,9 @@ static bool all_counted(const struct mt_interval_list *list)
  * was carried over cannot have changed, but for equal and opposite moves within one kind. */
 static bool accounts_for_all(struct mt_work *w)
 {
-    static const uint64_t needed = UINT64_C(1) << MT_COUNTER_RSS_ANON |
-                                   UINT64_C(1) << MT_COUNTER_RSS_FILE |
-                                   UINT64_C(1) << MT_COUNTER_RSS_SHMEM |
-                                   UINT64_C(1) << MT_COUNTER_SWAP;
+    static const uint64_t needed =
+        UINT64_C(1) << MT_COUNTER_RSS_ANON | UINT64_C(1) << MT_COUNTER_RSS_FILE |
+        UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
     const struct mt_interval_list *list = &w->intervals[w->now];
     struct mt_counters *now = &w->counters[w->now];
     uint64_t anonymous = 0, resident = 0, swap = 0;

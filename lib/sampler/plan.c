@@ -7,9 +7,9 @@
 /* Pages cannot appear without a fault nor vanish without one of the sizes moving; only a move of
  * memory within the process leaves all of these equal, which LIST_AGE bounds. */
 static const uint8_t gates[] = {
-    MT_COUNTER_VM_SIZE,  MT_COUNTER_RSS_ANON,     MT_COUNTER_RSS_FILE,     MT_COUNTER_RSS_SHMEM,
-    MT_COUNTER_SWAP,     MT_COUNTER_MINOR_FAULTS, MT_COUNTER_MAJOR_FAULTS, MT_COUNTER_PAGE_TABLE,
-    MT_COUNTER_THREADS,
+    MT_COUNTER_VM_SIZE,      MT_COUNTER_RSS_ANON,   MT_COUNTER_RSS_FILE,
+    MT_COUNTER_RSS_SHMEM,    MT_COUNTER_SWAP,       MT_COUNTER_MINOR_FAULTS,
+    MT_COUNTER_MAJOR_FAULTS, MT_COUNTER_PAGE_TABLE, MT_COUNTER_THREADS,
 };
 
 /* With equal counters the list is still read this often. */

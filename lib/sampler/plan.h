@@ -9,15 +9,15 @@
 struct mt_plan_input {
     const struct mt_counters *before; /* of the last tick that looked deeper than counters */
     const struct mt_counters *now;
-    bool asked;           /* first, last, or by tracer_sample() */
-    uint8_t at_least;     /* enum mt_depth the caller insists on */
-    bool no_pages;        /* TRACER_F_NO_PAGES */
-    bool cannot_count;    /* pages can be had from smaps only */
-    int64_t now_ns;       /* monotonic */
-    int64_t last_list_ns; /* when the list was read last */
+    bool asked;            /* first, last, or by tracer_sample() */
+    uint8_t at_least;      /* enum mt_depth the caller insists on */
+    bool no_pages;         /* TRACER_F_NO_PAGES */
+    bool cannot_count;     /* pages can be had from smaps only */
+    int64_t now_ns;        /* monotonic */
+    int64_t last_list_ns;  /* when the list was read last */
     int64_t last_whole_ns; /* when all pages were counted last */
-    int64_t last_full_ns; /* when smaps was read last */
-    int64_t full_cost_ns; /* what that cost */
+    int64_t last_full_ns;  /* when smaps was read last */
+    int64_t full_cost_ns;  /* what that cost */
     int64_t budget_ns;
 };
 

@@ -77,12 +77,15 @@ void mt_requests_claim(struct tracer *t)
     for (uint32_t i = 0; i < t->n_claims; i++) {
         const struct mt_user_claim *c = &t->claims[i];
 
-        mt_claim_add(&w->claims[w->now],
-                     &(struct mt_claim){ .base = c->base, .end = c->end, .type = (uint8_t)c->type,
-                                         .owner = mt_strings_add(w->strings, c->label,
-                                                                 strlen(c->label)),
-                                         .flags = MT_CLAIM_APART, .rank = MT_RANK_USER,
-                                         .confidence = MT_CONFIDENCE_A });
+        mt_claim_add(
+            &w->claims[w->now],
+            &(struct mt_claim){.base = c->base,
+                               .end = c->end,
+                               .type = (uint8_t)c->type,
+                               .owner = mt_strings_add(w->strings, c->label, strlen(c->label)),
+                               .flags = MT_CLAIM_APART,
+                               .rank = MT_RANK_USER,
+                               .confidence = MT_CONFIDENCE_A});
     }
     mt_os_lock_release(t->lock);
 }

@@ -22,11 +22,11 @@
 
 struct pace {
     int64_t interval_ns;
-    int64_t due_ns;       /* of the next tick of the timer */
+    int64_t due_ns; /* of the next tick of the timer */
     int64_t last_tick_ns;
-    int64_t commit_ns;    /* of the next commit, where there is something to commit */
-    bool dirty;           /* something was sampled since the last commit */
-    int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
+    int64_t commit_ns; /* of the next commit, where there is something to commit */
+    bool dirty;        /* something was sampled since the last commit */
+    int64_t retry_ns;  /* 0 = the file is fine; else not to be written before */
 };
 
 /* What the loop takes out of the shared part in one look. */
@@ -86,11 +86,11 @@ static int64_t next_deadline(const struct tracer *t, const struct pace *p)
 
 static struct wake look_at_requests(struct tracer *t, const struct pace *p)
 {
-    struct wake w = { .stop = t->stop_asked,
-                      .paused = t->paused,
-                      .samples_asked = t->samples_asked,
-                      .flushes_asked = t->flushes_asked,
-                      .claims_changed = t->claims_changed };
+    struct wake w = {.stop = t->stop_asked,
+                     .paused = t->paused,
+                     .samples_asked = t->samples_asked,
+                     .flushes_asked = t->flushes_asked,
+                     .claims_changed = t->claims_changed};
 
     w.sample = t->samples_asked > t->samples_done;
     w.flush = t->flushes_asked > t->flushes_done;
@@ -105,8 +105,7 @@ static struct wake wait_for_work(struct tracer *t, const struct pace *p)
 
     mt_os_lock_acquire(t->lock);
     while (!t->stop_asked && t->samples_asked == t->samples_done &&
-           t->flushes_asked == t->flushes_done &&
-           mt_os_monotonic_ns() < next_deadline(t, p))
+           t->flushes_asked == t->flushes_done && mt_os_monotonic_ns() < next_deadline(t, p))
         mt_os_lock_wait(t->lock, next_deadline(t, p));
     w = look_at_requests(t, p);
     mt_os_lock_release(t->lock);
@@ -177,8 +176,8 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
 
 static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
 {
-    struct mt_tick_request request = { .explicit_sample = w->sample,
-                                       .at_least = w->claims_changed ? MT_DEPTH_PAGES : 0 };
+    struct mt_tick_request request = {.explicit_sample = w->sample,
+                                      .at_least = w->claims_changed ? MT_DEPTH_PAGES : 0};
     bool due = !w->paused && now_ns >= p->due_ns;
 
     if (due)
@@ -232,8 +231,8 @@ static bool work_once(struct tracer *t, struct pace *p)
 
 static void run_loop(struct tracer *t)
 {
-    struct pace p = { .interval_ns = (int64_t)t->options.interval_ms * NS_PER_MS };
-    const struct mt_tick_request full = { .explicit_sample = true };
+    struct pace p = {.interval_ns = (int64_t)t->options.interval_ms * NS_PER_MS};
+    const struct mt_tick_request full = {.explicit_sample = true};
     int error = record(t, &p, &full);
 
     if (!error)
@@ -287,7 +286,7 @@ void mt_sampler_run(void *user)
     mt_os_lock_acquire(t->lock);
     ended = !t->stop_asked;
     mt_os_lock_release(t->lock);
-    error = mt_stages_close(t, ended ? "ended" : "stopped",
-                            ended ? "the watched process ended" : "");
+    error =
+        mt_stages_close(t, ended ? "ended" : "stopped", ended ? "the watched process ended" : "");
     enter_phase(t, MT_PHASE_FINISHED, error);
 }

@@ -43,7 +43,7 @@ struct mt_work; /* the stages' state, sampler thread only: stages.h */
 
 struct tracer {
     /* set before the thread starts, constant afterwards */
-    uint32_t generation; /* of mt_os_fork_generation(): another one means a forked child */
+    uint32_t generation;    /* of mt_os_fork_generation(): another one means a forked child */
     tracer_options options; /* defaults filled in; label points to label_text */
     char path[MT_PATH_BYTES];
     char label_text[MT_LABEL_BYTES];
@@ -92,7 +92,7 @@ enum mt_problem {
 struct mt_tick_request {
     bool explicit_sample; /* full depth, a row of its own */
     uint32_t n_missed;
-    uint8_t at_least;     /* enum mt_depth: look at least so deep */
+    uint8_t at_least; /* enum mt_depth: look at least so deep */
 };
 
 /* ---- sampler.c ---- */

@@ -26,12 +26,12 @@ struct mt_work {
     struct mt_levels levels[2];
     struct mt_counters counters[2];
 
-    int source_error;   /* of the last tick; ESTATE = the watched process is gone */
-    bool has_sample;    /* at least one deep look is recorded */
-    bool cannot_count;  /* pages can be had from smaps only */
+    int source_error;  /* of the last tick; ESTATE = the watched process is gone */
+    bool has_sample;   /* at least one deep look is recorded */
+    bool cannot_count; /* pages can be had from smaps only */
     int64_t last_list_ns, last_whole_ns, last_full_ns, full_cost_ns;
     int64_t last_allocator_ns, allocator_cost_ns;
-    int64_t last_cpu_ns; /* of the thread at the end of the last tick */
+    int64_t last_cpu_ns;     /* of the thread at the end of the last tick */
     int64_t clock_offset_ns; /* wall − monotonic at the last tick */
 };
 

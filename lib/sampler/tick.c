@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler: one tick, the data's way from a page to a row:
  *
- *   OS memory ──source──▶ regions ──claim──▶ owners ──classify──▶ typed totals ──diff──▶ rows ──record──▶ file
+ *   OS memory ──source──▶ regions ──claim──▶ owners ──classify──▶ typed totals
+ *             ──diff──▶ rows ──record──▶ file
  *
- * The left half is observe.c. In: what the host asked for. Out: rows in the open transaction, and the
- * newest totals for tracer_get_totals(). Called by sampler.c. Allocates nothing; a failure leaves the last values
- * standing and is a flag of the next sample. */
+ * The left half is observe.c. In: what the host asked for. Out: rows in the open transaction, and
+ * the newest totals for tracer_get_totals(). Called by sampler.c. Allocates nothing; a failure
+ * leaves the last values standing and is a flag of the next sample. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "sampler/plan.h"

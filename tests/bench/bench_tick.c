@@ -24,7 +24,7 @@
 #define GROW_BYTES ((size_t)64 << 20)
 
 enum { RAW, STEADY, CHANGED, WHOLE, FULL, N_KINDS };
-static const char *const kinds[N_KINDS] = { "raw_smaps", "steady", "changed", "whole", "full" };
+static const char *const kinds[N_KINDS] = {"raw_smaps", "steady", "changed", "whole", "full"};
 
 static int64_t cost[N_KINDS][ROUNDS_MOST];
 static char buffer[RAW_BUFFER];
@@ -56,8 +56,8 @@ static int64_t tick(struct tracer *t, const struct mt_tick_request *request)
 
 static void one_round(struct tracer *t, int i)
 {
-    const struct mt_tick_request timer = { 0 }, everything = { .at_least = MT_DEPTH_WHOLE },
-                                 asked = { .explicit_sample = true };
+    const struct mt_tick_request timer = {0}, everything = {.at_least = MT_DEPTH_WHOLE},
+                                 asked = {.explicit_sample = true};
     char *p;
 
     cost[RAW][i] = read_smaps();
@@ -120,7 +120,7 @@ static struct tracer *open_stages(const char *db)
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 2 ? atoi(argv[2]) : 21;
+    int rounds = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 21;
     char db[] = "/tmp/memtracer-bench-XXXXXX";
     struct tracer *t;
 

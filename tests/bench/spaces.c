@@ -18,18 +18,18 @@
 #define PAGE ((size_t)4096)
 
 const char *const space_names[][2] = {
-    { "a", "small program: 6 libraries, 16 anonymous mappings, 19 MB" },
-    { "b", "typical service: 88 libraries, 100 threads, 20 half-used arenas, 370 anonymous, 1 GB" },
-    { "bx", "the same, physically scattered" },
-    { "c", "many mappings: 2,000 of files, 17,950 anonymous of 100 to 340 KB, 4 GB" },
-    { "d", "large: 20 x 410 MB of small pages" },
-    { "dx", "the same, physically scattered" },
-    { "e", "large with huge pages: 20 x 410 MB" },
-    { "f", "small program with a reservation of 1 TB and 16 windows in it" },
-    { "g", "file-heavy: 500 libraries of 4 segments" },
-    { "h", "fragmented: every second page of 1 GB" },
-    { "i", "sparse: 64 GB reserved, a page touched in each 2 MB" },
-    { NULL, NULL },
+    {"a", "small program: 6 libraries, 16 anonymous mappings, 19 MB"},
+    {"b", "typical service: 88 libraries, 100 threads, 20 half-used arenas, 370 anonymous, 1 GB"},
+    {"bx", "the same, physically scattered"},
+    {"c", "many mappings: 2,000 of files, 17,950 anonymous of 100 to 340 KB, 4 GB"},
+    {"d", "large: 20 x 410 MB of small pages"},
+    {"dx", "the same, physically scattered"},
+    {"e", "large with huge pages: 20 x 410 MB"},
+    {"f", "small program with a reservation of 1 TB and 16 windows in it"},
+    {"g", "file-heavy: 500 libraries of 4 segments"},
+    {"h", "fragmented: every second page of 1 GB"},
+    {"i", "sparse: 64 GB reserved, a page touched in each 2 MB"},
+    {NULL, NULL},
 };
 
 static unsigned seed = 12345;
@@ -42,8 +42,8 @@ static unsigned random_below(unsigned n)
 
 static char *map_flags(size_t bytes, int protection, int flags)
 {
-    char *p = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags,
-                   -1, 0);
+    char *p =
+        mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 
     if (p == MAP_FAILED) {
         perror("mmap");
@@ -84,7 +84,7 @@ static void touch_scattered(char *p, size_t bytes)
 static int make_file(size_t bytes)
 {
     int fd = memfd_create("bench-library", MFD_CLOEXEC);
-    char block[4096] = { 1 };
+    char block[4096] = {1};
 
     for (size_t at = 0; at < bytes; at += sizeof(block))
         if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
@@ -95,8 +95,8 @@ static int make_file(size_t bytes)
 /* One library of four segments as the loader maps it. */
 static void map_library(size_t bytes)
 {
-    static const int rights[4] = { PROT_READ, PROT_READ | PROT_EXEC, PROT_READ,
-                                   PROT_READ | PROT_WRITE };
+    static const int rights[4] = {PROT_READ, PROT_READ | PROT_EXEC, PROT_READ,
+                                  PROT_READ | PROT_WRITE};
     int fd = make_file(bytes);
     size_t segment = bytes / 4 / PAGE * PAGE;
     char *base = map_flags(bytes + PAGE, PROT_NONE, 0);

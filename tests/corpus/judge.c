@@ -106,8 +106,7 @@ static void print_verdict(const struct series *s, const struct mt_verdict *v)
         printf(", \"action\": \"%s\"", v->action);
     printf(", \"confidence\": %.3f, \"types\": {", v->confidence);
     for (unsigned k = 0; k < v->n_types; k++)
-        printf("%s\"%s\": \"%s\"", k ? ", " : "", s->types[k],
-               mt_verdict_name(v->types[k].likely));
+        printf("%s\"%s\": \"%s\"", k ? ", " : "", s->types[k], mt_verdict_name(v->types[k].likely));
     printf("}}\n");
 }
 

@@ -102,7 +102,7 @@ static void wrong_options(void **state)
     struct {
         tracer_options known;
         uint64_t future;
-    } newer = { TRACER_OPTIONS_INIT, 0 };
+    } newer = {TRACER_OPTIONS_INIT, 0};
     tracer_options o = TRACER_OPTIONS_INIT;
     tracer *t = NULL;
 
@@ -279,7 +279,7 @@ static void marks_and_types(void **state)
 
 static void pausing_stops_the_timer_only(void **state)
 {
-    tracer_stats stats = { .size = sizeof(stats) };
+    tracer_stats stats = {.size = sizeof(stats)};
     tracer *t = host_start(1);
     uint64_t n;
 

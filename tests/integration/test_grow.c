@@ -89,7 +89,8 @@ static int make_file(size_t bytes)
     unlink(path);
     for (size_t at = 0; at < bytes; at += KIB)
         assert_int_equal(write(fd, host_dir, 256) + write(fd, host_dir, 256) +
-                         write(fd, host_dir, 256) + write(fd, host_dir, 256), KIB);
+                             write(fd, host_dir, 256) + write(fd, host_dir, 256),
+                         KIB);
     return fd;
 }
 
@@ -164,13 +165,17 @@ static void thread_stacks(void **state)
     assert_int_equal(b.committed_bytes - a.committed_bytes, 4 * 2 * MIB);
     tracer_flush(t);
     assert_int_equal(host_ask("SELECT count(*) FROM thread WHERE last_sample IS NULL "
-                              "AND stack_bytes = 2097152 + 4096").integer, 4);
+                              "AND stack_bytes = 2097152 + 4096")
+                         .integer,
+                     4);
     pthread_barrier_wait(&meet);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
     host_row(t, TRACER_TYPE_STACK);
     assert_int_equal(host_ask("SELECT count(*) FROM thread WHERE last_sample IS NOT NULL "
-                              "AND stack_bytes = 2097152 + 4096").integer, 4);
+                              "AND stack_bytes = 2097152 + 4096")
+                         .integer,
+                     4);
 }
 
 static void a_library_comes_and_goes(void **state)
@@ -242,8 +247,8 @@ static void sums_equal_the_kernels(void **state)
 {
     uint64_t rss, size, ws = 0, mapped = 0;
     tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
-    tracer_totals totals = { .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY,
-                             .types = rows };
+    tracer_totals totals = {
+        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
 
     (void)state;
     read_smaps(&rss, &size);
@@ -274,7 +279,8 @@ static void an_idle_process_does_not_grow(void **state)
     assert_int_equal(b.size_bytes, a.size_bytes);
     rows = host_ask("SELECT count(*) FROM delta WHERE sample > (SELECT max(id) - 20 FROM sample) "
                     "AND type NOT IN ('heap', 'page_table') "
-                    "AND (size <> 0 OR committed <> 0 OR ws <> 0 OR private <> 0)").integer;
+                    "AND (size <> 0 OR committed <> 0 OR ws <> 0 OR private <> 0)")
+               .integer;
     assert_int_equal(rows, 0);
 }
 
@@ -283,15 +289,9 @@ static void an_idle_process_does_not_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(private_memory),
-        T(shared_memory),
-        T(a_file_with_written_pages),
-        T(malloc_small_and_large),
-        T(thread_stacks),
-        T(a_library_comes_and_goes),
-        T(a_pool_of_the_hosts_own),
-        T(sums_equal_the_kernels),
-        T(an_idle_process_does_not_grow),
+        T(private_memory),          T(shared_memory),          T(a_file_with_written_pages),
+        T(malloc_small_and_large),  T(thread_stacks),          T(a_library_comes_and_goes),
+        T(a_pool_of_the_hosts_own), T(sums_equal_the_kernels), T(an_idle_process_does_not_grow),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

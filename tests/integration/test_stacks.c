@@ -76,16 +76,22 @@ static void expect_found(const struct stack *s)
     char sql[256];
     struct host_answer a;
 
-    snprintf(sql, sizeof(sql), "SELECT stack_base FROM thread WHERE tid = %u AND last_sample IS "
-             "NULL", s->tid);
+    snprintf(sql, sizeof(sql),
+             "SELECT stack_base FROM thread WHERE tid = %u AND last_sample IS "
+             "NULL",
+             s->tid);
     a = host_ask(sql);
     assert_int_equal(a.n_rows, 1);
     assert_int_equal(a.integer, s->base);
-    snprintf(sql, sizeof(sql), "SELECT stack_bytes FROM thread WHERE tid = %u AND last_sample IS "
-             "NULL", s->tid);
+    snprintf(sql, sizeof(sql),
+             "SELECT stack_bytes FROM thread WHERE tid = %u AND last_sample IS "
+             "NULL",
+             s->tid);
     assert_int_equal(host_ask(sql).integer, s->bytes);
-    snprintf(sql, sizeof(sql), "SELECT sum(bytes) FROM region WHERE thread = %u AND last_sample IS "
-             "NULL AND type = 6", s->tid);
+    snprintf(sql, sizeof(sql),
+             "SELECT sum(bytes) FROM region WHERE thread = %u AND last_sample IS "
+             "NULL AND type = 6",
+             s->tid);
     assert_int_equal(host_ask(sql).integer, s->bytes);
 }
 
@@ -141,14 +147,18 @@ static void threads_that_come_and_go(void **state)
     }
     assert_int_equal(tracer_flush(t), TRACER_OK);
     /* 8 MiB and a guard page each, by `ulimit -s`, is all a thread's row may say */
-    assert_int_equal(host_ask("SELECT count(*) FROM thread WHERE stack_bytes IS NOT NULL AND tid <> "
-                              "(SELECT pid FROM run LIMIT 1) AND name <> (SELECT id FROM string "
-                              "WHERE text = 'memtracer') AND stack_bytes NOT IN (8388608 + 4096)")
-                         .integer, 0);
+    assert_int_equal(
+        host_ask("SELECT count(*) FROM thread WHERE stack_bytes IS NOT NULL AND tid <> "
+                 "(SELECT pid FROM run LIMIT 1) AND name <> (SELECT id FROM string "
+                 "WHERE text = 'memtracer') AND stack_bytes NOT IN (8388608 + 4096)")
+            .integer,
+        0);
     assert_int_equal(host_ask("SELECT count(*) FROM sample WHERE flags & 1").integer, 0);
     assert_int_equal(host_ask("SELECT count(*) FROM region a JOIN region b ON a.id < b.id "
                               "AND a.base < b.base + b.bytes AND b.base < a.base + a.bytes "
-                              "AND a.first_sample = b.first_sample").integer, 0);
+                              "AND a.first_sample = b.first_sample")
+                         .integer,
+                     0);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)

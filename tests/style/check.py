@@ -16,6 +16,7 @@ import sys
 MAX_FUNCTION_LINES = 60
 MAX_COMPLEXITY = 15
 MAX_FILE_LINES = 400
+MAX_TEST_LINES = 600  # a test file is a list of facts about one file
 MAX_COLUMNS = 100
 
 # The room table of DESIGN: what a room of lib/ may include beside its own files.
@@ -29,9 +30,11 @@ ROOMS = {
     "sampler": {"base", "source", "claim", "classify", "record"},
     "api": {"base", "source", "claim", "classify", "record", "read", "sampler"},
 }
+# The thin layer on SQLite is written once, in record/.
+SHARED = {("read", "record/file.h"), ("read", "record/db.h")}
 PURE = re.compile(r"lib/(classify/|sampler/plan\.)")
 SQL_ROOMS = re.compile(r"lib/(record|read)/|tools/|tests/|bindings/")
-OS_ROOMS = re.compile(r"lib/(base/os|source/\w+|claim/\w+)/")
+OS_ROOMS = re.compile(r"lib/(base/os|source/\w+|claim/\w+|record/(posix|windows))/")
 OS_HEADERS = re.compile(
     r"(sys|linux|asm|netinet)/|(unistd|pthread|fcntl|dlfcn|link|elf|signal|sched|poll|dirent|"
     r"windows|psapi|tlhelp32|winternl|mman|malloc|time|threads)\.h$")
@@ -87,8 +90,9 @@ def check_opening(path, lines):
 
 
 def check_lengths(path, lines):
-    if len(lines) > MAX_FILE_LINES:
-        report(path, len(lines), "%d lines, at most %d" % (len(lines), MAX_FILE_LINES))
+    most = MAX_TEST_LINES if path.startswith("tests/") else MAX_FILE_LINES
+    if len(lines) > most:
+        report(path, len(lines), "%d lines, at most %d" % (len(lines), most))
     for number, line in enumerate(lines, 1):
         if len(line) > MAX_COLUMNS and "──" not in line:  # the drawn pipeline
             report(path, number, "%d columns, at most %d" % (len(line), MAX_COLUMNS))
@@ -111,7 +115,8 @@ def check_one_include(path, line, name):
         if path.startswith(("tools/", "examples/", "include/", "bindings/")) and other in ROOMS:
             report(path, line, "%s: only include/ may be used here" % name)
         return
-    if other in ROOMS and other != room and other not in ROOMS.get(room, set()):
+    if other in ROOMS and other != room and other not in ROOMS.get(room, set()) and \
+            (room, name) not in SHARED:
         report(path, line, "%s: room %s must not use %s" % (name, room, other))
     if path.startswith("lib/sampler/plan.") and other in ROOMS and other != "base" \
             and name != "sampler/plan.h":

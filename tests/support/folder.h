@@ -14,7 +14,7 @@ static char folder[64];
 
 static inline int folder_make(void)
 {
-    strcpy(folder, "/tmp/memtracer_test_XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/memtracer_test_XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 

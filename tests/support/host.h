@@ -33,7 +33,7 @@ static inline int host_begin(void **state)
 
 static inline int host_end(void **state)
 {
-    static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     char path[320];
 
     (void)state;
@@ -61,8 +61,8 @@ static inline tracer *host_start(uint32_t interval_ms)
 static inline tracer_type_bytes host_row(tracer *t, uint32_t type)
 {
     tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
-    tracer_totals totals = { .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY,
-                             .types = rows };
+    tracer_totals totals = {
+        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
 
     if (tracer_sample(t) || tracer_get_totals(t, &totals))
         fail_msg("%s", tracer_last_error());
@@ -96,7 +96,7 @@ static inline int host_take_row(void *user, uint32_t n, const char *const *names
 /* The first column of the first row, and the number of rows. */
 static inline struct host_answer host_ask(const char *sql)
 {
-    struct host_answer a = { 0, "", 0 };
+    struct host_answer a = {0, "", 0};
     tracer_reader *r = NULL;
 
     if (tracer_reader_open(host_db, &r) || tracer_reader_query(r, sql, NULL, 0, host_take_row, &a))

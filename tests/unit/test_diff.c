@@ -24,12 +24,17 @@ static int end(void **state)
     return 0;
 }
 
-static struct mt_interval *add(struct mt_interval_list *l, uint64_t base, uint64_t limit, int64_t row)
+static struct mt_interval *add(struct mt_interval_list *l, uint64_t base, uint64_t limit,
+                               int64_t row)
 {
     struct mt_interval *v = &l->items[l->n++];
 
-    *v = (struct mt_interval){ .base = base, .end = limit, .type = MT_TYPE_HEAP, .protection = 3,
-                               .confidence = 'B', .row = row };
+    *v = (struct mt_interval){.base = base,
+                              .end = limit,
+                              .type = MT_TYPE_HEAP,
+                              .protection = 3,
+                              .confidence = 'B',
+                              .row = row};
     return v;
 }
 
@@ -123,9 +128,9 @@ static void rows_that_were_never_written_are_new(void **state)
 
 static void a_reused_thread_id_is_another_thread(void **state)
 {
-    struct mt_thread old[] = { { .tid = 5, .start_ticks = 100, .row = 3 },
-                               { .tid = 9, .start_ticks = 100, .row = 4 } };
-    struct mt_thread now[] = { { .tid = 5, .start_ticks = 700 }, { .tid = 9, .start_ticks = 100 } };
+    struct mt_thread old[] = {{.tid = 5, .start_ticks = 100, .row = 3},
+                              {.tid = 9, .start_ticks = 100, .row = 4}};
+    struct mt_thread now[] = {{.tid = 5, .start_ticks = 700}, {.tid = 9, .start_ticks = 100}};
     int64_t ended[2];
 
     (void)state;
@@ -137,10 +142,10 @@ static void a_reused_thread_id_is_another_thread(void **state)
 
 static void a_library_replaced_at_the_same_base_is_another(void **state)
 {
-    struct mt_module old[] = { { .base = 0x1000, .end = 0x2000, .path = 2, .build_id = { 1 },
-                                 .build_id_bytes = 1, .row = 3 } };
-    struct mt_module now[] = { { .base = 0x1000, .end = 0x2000, .path = 2, .build_id = { 2 },
-                                 .build_id_bytes = 1 } };
+    struct mt_module old[] = {
+        {.base = 0x1000, .end = 0x2000, .path = 2, .build_id = {1}, .build_id_bytes = 1, .row = 3}};
+    struct mt_module now[] = {
+        {.base = 0x1000, .end = 0x2000, .path = 2, .build_id = {2}, .build_id_bytes = 1}};
     int64_t ended[1];
 
     (void)state;

@@ -20,7 +20,7 @@ static void find(void *user, uint64_t base, uint64_t bytes)
 
 static void blocks_are_listed_until_freed(void **state)
 {
-    uint64_t before = mt_memory_held(), found[2] = { 0, 0 };
+    uint64_t before = mt_memory_held(), found[2] = {0, 0};
     unsigned char *p = mt_memory_alloc(5000);
 
     (void)state;

@@ -25,8 +25,8 @@ static int end(void **state)
 
 static struct mt_claim claim(uint64_t base, uint64_t limit, uint8_t type, uint8_t rank)
 {
-    return (struct mt_claim){ .base = base, .end = limit, .type = type, .rank = rank,
-                              .confidence = 'A' };
+    return (struct mt_claim){
+        .base = base, .end = limit, .type = type, .rank = rank, .confidence = 'A'};
 }
 
 static void expect(uint32_t i, uint64_t base, uint64_t limit, uint8_t type)
@@ -56,7 +56,7 @@ static void a_stack_inside_a_block_inside_a_region(void **state)
 
 static void a_claim_covers_regions_and_holes(void **state)
 {
-    const struct mt_claim claims[] = { claim(0x0, 0x9000, MT_TYPE_HEAP, MT_RANK_ARENA) };
+    const struct mt_claim claims[] = {claim(0x0, 0x9000, MT_TYPE_HEAP, MT_RANK_ARENA)};
 
     (void)state;
     build_region(0x1000, 0x3000, "rw-p", "");
@@ -79,7 +79,7 @@ static void what_lies_outside_is_left_out(void **state)
 
 static void offsets_follow_the_cut(void **state)
 {
-    const struct mt_claim claims[] = { claim(0x3000, 0x4000, MT_TYPE_PRIVATE, MT_RANK_USER) };
+    const struct mt_claim claims[] = {claim(0x3000, 0x4000, MT_TYPE_PRIVATE, MT_RANK_USER)};
 
     (void)state;
     build_region(0x1000, 0x5000, "rw-s", "/srv/f")->offset = 0x10000;
@@ -133,7 +133,7 @@ static void random_overlaps_equal_brute_force(void **state)
 
 static void without_room_totals_stay_complete(void **state)
 {
-    const struct mt_claim claims[] = { claim(0x2000, 0x3000, MT_TYPE_HEAP, MT_RANK_CHUNK) };
+    const struct mt_claim claims[] = {claim(0x2000, 0x3000, MT_TYPE_HEAP, MT_RANK_CHUNK)};
 
     (void)state;
     list.capacity = 2;
@@ -145,7 +145,7 @@ static void without_room_totals_stay_complete(void **state)
 
 static void pieces_add_up_to_the_whole(void **state)
 {
-    const struct mt_claim claims[] = { claim(0x2000, 0x4000, MT_TYPE_STACK, MT_RANK_STACK) };
+    const struct mt_claim claims[] = {claim(0x2000, 0x4000, MT_TYPE_STACK, MT_RANK_STACK)};
     struct mt_region *r;
 
     (void)state;
@@ -154,7 +154,7 @@ static void pieces_add_up_to_the_whole(void **state)
     build_pages(r, MT_PAGE_PSS, 0x5000);
     mt_classify_overlay(&built, claims, 1, scratch, &list);
     for (uint32_t i = 0; i < list.n; i++) {
-        static const uint64_t counted[] = { 0x1000, 0x1000, 0x3000 };
+        static const uint64_t counted[] = {0x1000, 0x1000, 0x3000};
 
         assert_int_equal(list.items[i].pages.known, 0);
         list.items[i].pages.known = 1u << MT_PAGE_RESIDENT;

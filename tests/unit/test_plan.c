@@ -16,13 +16,17 @@ static struct mt_plan_input in;
 static int begin(void **state)
 {
     (void)state;
-    before = (struct mt_counters){ .known = UINT64_MAX };
+    before = (struct mt_counters){.known = UINT64_MAX};
     now = before;
-    in = (struct mt_plan_input){ .before = &before, .now = &now, .now_ns = 100 * S,
-                                 
-                                 .last_list_ns = 99 * S, .last_whole_ns = 90 * S,
-                                 .last_full_ns = 90 * S,
-                                 .full_cost_ns = S / 1000, .budget_ns = S / 100 };
+    in = (struct mt_plan_input){.before = &before,
+                                .now = &now,
+                                .now_ns = 100 * S,
+
+                                .last_list_ns = 99 * S,
+                                .last_whole_ns = 90 * S,
+                                .last_full_ns = 90 * S,
+                                .full_cost_ns = S / 1000,
+                                .budget_ns = S / 100};
     return 0;
 }
 

@@ -340,7 +340,7 @@ static void a_folder_is_no_file(void **state)
     mkdir(path, 0700);
     refuse(TRACER_EDB, "directory");
     rmdir(path);
-    strcat(path, "/none/x.db");
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "/none/x.db");
     refuse(TRACER_EIO, "folder");
 }
 

@@ -45,15 +45,13 @@ static void a_kernel_without_it_is_found_out(void **state)
     struct mt_pace pace = {0, 0};
     struct mt_scan scan;
     FILE *file = tmpfile();
-    uint32_t n;
-    uint64_t next;
 
     (void)state;
     assert_non_null(file);
     mt_scan_init(&scan, fileno(file), regions, &pace);
     assert_false(scan.works);
     assert_false(scan.guards);
-    assert_true(mt_scan_step(&scan, 0, 4096, MT_SCAN_PRESENT, &n, &next) < 0);
+    assert_true(mt_scan_step(&scan, 0, 4096, MT_SCAN_PRESENT) < 0);
     mt_scan_init(&scan, -1, regions, &pace);
     assert_false(scan.works);
     fclose(file);

@@ -5,7 +5,7 @@
  * glibc's mallinfo2 (2.33) is always there, also when it serves nobody, so it counts only when no
  * other allocator is found. */
 #define _GNU_SOURCE
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -19,26 +19,26 @@ struct by_module {
 
 /* In order of preference: the C library is there in any case. */
 static const struct by_module modules[] = {
-    { "libjemalloc", MT_ALLOCATOR_JEMALLOC },
-    { "libmimalloc", MT_ALLOCATOR_MIMALLOC },
-    { "libtcmalloc", MT_ALLOCATOR_GPERFTOOLS },
-    { "ld-musl", MT_ALLOCATOR_MUSL },
-    { "libc.musl", MT_ALLOCATOR_MUSL },
-    { "libc.so", MT_ALLOCATOR_GLIBC },
-    { "libc-2", MT_ALLOCATOR_GLIBC },
+    {"libasan", MT_ALLOCATOR_ASAN},         {"libjemalloc", MT_ALLOCATOR_JEMALLOC},
+    {"libmimalloc", MT_ALLOCATOR_MIMALLOC}, {"libtcmalloc", MT_ALLOCATOR_GPERFTOOLS},
+    {"ld-musl", MT_ALLOCATOR_MUSL},         {"libc.musl", MT_ALLOCATOR_MUSL},
+    {"libc.so", MT_ALLOCATOR_GLIBC},        {"libc-2", MT_ALLOCATOR_GLIBC},
 };
 
-/* A writable mapping that is not reserved belongs to these; and what lies in their window. */
+/* What belongs to an allocator: all in its window of addresses, and with some every writable
+ * mapping that is not reserved (under ASan the shadow is, and is not heap). */
 struct shape {
     const char *owner; /* NULL = has no shape */
+    bool noreserve;
     uint64_t low, high;
 };
 
 static const struct shape shapes[MT_ALLOCATOR_COUNT] = {
-    [MT_ALLOCATOR_JEMALLOC] = { "jemalloc", 0, 0 },
-    [MT_ALLOCATOR_MIMALLOC] = { "mimalloc", UINT64_C(2) << 40, UINT64_C(30) << 40 },
-    [MT_ALLOCATOR_TCMALLOC] = { "tcmalloc", 0, 0 },
-    [MT_ALLOCATOR_GPERFTOOLS] = { "tcmalloc", 0, 0 },
+    [MT_ALLOCATOR_JEMALLOC] = {"jemalloc", true, 0, 0},
+    [MT_ALLOCATOR_MIMALLOC] = {"mimalloc", true, UINT64_C(2) << 40, UINT64_C(30) << 40},
+    [MT_ALLOCATOR_TCMALLOC] = {"tcmalloc", true, 0, 0},
+    [MT_ALLOCATOR_GPERFTOOLS] = {"tcmalloc", true, 0, 0},
+    [MT_ALLOCATOR_ASAN] = {"asan heap", false, UINT64_C(0x600000000000), UINT64_C(0x640000000000)},
 };
 
 /* ---- which one ---- */
@@ -50,11 +50,13 @@ static void *symbol(const char *name)
 
 enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out)
 {
-    *out = (struct mt_allocator_calls){ .mallinfo2 = symbol("mallinfo2"),
-                                        .mallctl = symbol("mallctl"),
-                                        .mi_process_info = symbol("mi_process_info"),
-                                        .get_numeric_property =
-                                            symbol("MallocExtension_GetNumericProperty") };
+    *out = (struct mt_allocator_calls){.mallinfo2 = symbol("mallinfo2"),
+                                       .mallctl = symbol("mallctl"),
+                                       .mi_process_info = symbol("mi_process_info"),
+                                       .get_numeric_property =
+                                           symbol("MallocExtension_GetNumericProperty")};
+    if (symbol("__asan_init"))
+        return MT_ALLOCATOR_ASAN;
     if (out->mallctl)
         return MT_ALLOCATOR_JEMALLOC;
     if (out->mi_process_info)
@@ -95,7 +97,7 @@ static bool has_shape(const struct mt_look *look, const struct mt_region *r,
 
     if (r->base >= shape->low && r->end <= shape->high)
         return mt_look_is_anonymous(look, r) && !(r->protection & MT_PROT_EXECUTE);
-    return (flags & MT_REGION_NORESERVE) && !(flags & MT_REGION_STACK_HINT) &&
+    return shape->noreserve && (flags & MT_REGION_NORESERVE) && !(flags & MT_REGION_STACK_HINT) &&
            mt_look_is_data(look, r);
 }
 
@@ -112,13 +114,13 @@ void mt_allocator_collect(struct mt_look *look)
 
         if (has_shape(look, r, shape))
             mt_claim_add(look->out,
-                         &(struct mt_claim){ .base = r->base,
-                                             .end = r->end,
-                                             .owner = owner,
-                                             .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
-                                             .type = MT_TYPE_HEAP,
-                                             .rank = MT_RANK_ALLOCATOR,
-                                             .confidence = MT_CONFIDENCE_C });
+                         &(struct mt_claim){.base = r->base,
+                                            .end = r->end,
+                                            .owner = owner,
+                                            .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
+                                            .type = MT_TYPE_HEAP,
+                                            .rank = MT_RANK_ALLOCATOR,
+                                            .confidence = MT_CONFIDENCE_C});
     }
 }
 
@@ -131,14 +133,14 @@ struct glibc_totals {
 
 typedef struct glibc_totals mallinfo2_fn(void);
 typedef int mallctl_fn(const char *name, void *old, size_t *old_bytes, void *new, size_t new_bytes);
-typedef void mi_process_info_fn(size_t *elapsed_ms, size_t *user_ms, size_t *system_ms,
-                                size_t *rss, size_t *peak_rss, size_t *commit,
-                                size_t *peak_commit, size_t *faults);
+typedef void mi_process_info_fn(size_t *elapsed_ms, size_t *user_ms, size_t *system_ms, size_t *rss,
+                                size_t *peak_rss, size_t *commit, size_t *peak_commit,
+                                size_t *faults);
 typedef int get_numeric_property_fn(const char *name, size_t *out);
 
 /* ISO C has no cast from an object pointer to a function pointer; POSIX promises it works. */
-#define MT_AS_FUNCTION(type, pointer, out) \
-    type *out;                             \
+#define MT_AS_FUNCTION(type, pointer, out)                                                         \
+    type *out;                                                                                     \
     memcpy(&out, &(pointer), sizeof(out))
 
 static void set(struct mt_counters *c, enum mt_counter id, uint64_t value)

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "claim/linux/descriptor.h"
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 struct mt_claimer {
     struct mt_look look;
@@ -77,8 +77,8 @@ static void collect_chunks(struct mt_claimer *c)
 }
 
 static void (*const providers[])(struct mt_claimer *c) = {
-    remember_flags,   collect_modules,  find_allocator, collect_names,  collect_runtimes,
-    collect_mappings, collect_threads,  collect_arenas, collect_chunks,
+    remember_flags,   collect_modules, find_allocator, collect_names,  collect_runtimes,
+    collect_mappings, collect_threads, collect_arenas, collect_chunks,
 };
 
 int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out)
@@ -89,10 +89,10 @@ int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer 
     if (!c)
         return mt_error_set(TRACER_ENOMEM, "no memory for the claimer");
     mt_remote_open(&c->remote, pid);
-    c->look = (struct mt_look){ .remote = &c->remote,
-                                .strings = strings,
-                                .pid = pid ? pid : (uint32_t)getpid(),
-                                .self = pid == 0 };
+    c->look = (struct mt_look){.remote = &c->remote,
+                               .strings = strings,
+                               .pid = pid ? pid : (uint32_t)getpid(),
+                               .self = pid == 0};
     if (c->look.self)
         c->look.allocator = mt_allocator_resolve(&c->calls);
     error = mt_flags_new(&c->flags);

@@ -85,7 +85,7 @@ bool mt_descriptor_stack(const struct mt_look *look, struct mt_descriptor_layout
     if (!layout->known || !mt_remote_read(look->remote, head + layout->offset, w, sizeof(w)) ||
         !words_fit(w, head) || !mt_look_is_mapped(look, w[0], w[0] + w[1]))
         return false;
-    *out = (struct mt_stack){ .base = w[0], .bytes = w[1], .guard_bytes = w[2] };
+    *out = (struct mt_stack){.base = w[0], .bytes = w[1], .guard_bytes = w[2]};
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool offset_of(const char *symbol, uint64_t *out)
 void mt_stack_cache_resolve(struct mt_stack_cache *out)
 {
     void *global = dlsym(RTLD_DEFAULT, "_rtld_global");
-    struct mt_stack_cache c = { .list = 0 };
+    struct mt_stack_cache c = {.list = 0};
     uint64_t user;
 
     *out = c;

@@ -3,7 +3,7 @@
 #ifndef MT_CLAIM_LINUX_DESCRIPTOR_H
 #define MT_CLAIM_LINUX_DESCRIPTOR_H
 
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 /* Where in the descriptor stack, size and guard are, learned from a thread that has only one such
  * triple; the same for all threads of a process. */

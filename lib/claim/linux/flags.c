@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* claim/linux: remembers what only VmFlags tell of nameless regions.
  * In: snapshots with and without these flags. Out: flags of a region, as known last.
- * Called by claimer.c and through look.h. Without it a claim by flags would come and go with the
- * interface that listed the regions. */
-#include "claim/linux/look.h"
+ * Called by claimer.c and through provider.h. Without it a claim by flags would come and go with
+ * the interface that listed the regions. */
+#include "claim/linux/provider.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -42,7 +42,7 @@ void mt_flags_remember(struct mt_flags *f, const struct mt_look *look)
         const struct mt_region *r = &s->regions[i];
 
         if (mt_look_is_anonymous(look, r))
-            f->spans[f->n++] = (struct span){ r->base, r->end, r->flags };
+            f->spans[f->n++] = (struct span){r->base, r->end, r->flags};
     }
 }
 

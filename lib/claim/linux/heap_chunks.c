@@ -10,7 +10,7 @@
  * when the chain ends where the region or something known begins; a chain that ends before memory
  * of unknown owner is a guess, and only large blocks are guessed. A header's page was written by
  * malloc: a page that is absent ends the walk. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
@@ -74,7 +74,7 @@ void mt_chunks_free(struct mt_chunks *c)
 static void add_known(struct mt_chunks *c, uint64_t base, uint64_t end)
 {
     if (c->n_known < KNOWN)
-        c->known[c->n_known++] = (struct span){ base, end };
+        c->known[c->n_known++] = (struct span){base, end};
 }
 
 static void add_own(void *user, uint64_t base, uint64_t bytes)
@@ -222,35 +222,58 @@ static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uin
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
 
-/* Adds the chain that begins at `at`; `fresh` = believe nothing remembered. Returns its end. */
-static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
-                           uint64_t region_end, bool fresh)
+/* Adds the blocks from `at` on. With `trust` a block remembered from the last collection is not
+ * read again. Returns the chain's end. */
+static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                       uint64_t region_end, bool trust)
 {
     struct list *l = &c->lists[c->now];
-    uint32_t first = l->n_blocks, kept = first;
-    bool well;
 
     for (unsigned n = 0; n < BLOCKS_A_REGION && l->n_blocks < BLOCKS && at < region_end; n++) {
-        const struct block *before = fresh ? NULL : find_before(c, at);
+        const struct block *before = trust ? find_before(c, at) : NULL;
         uint64_t end;
 
         if (before && before->end <= region_end)
             end = before->end;
         else if (!read_block(c, look, at, region_end, &end))
             break;
-        l->blocks[l->n_blocks++] = (struct block){ at, end, MT_CONFIDENCE_B };
+        l->blocks[l->n_blocks++] = (struct block){at, end, MT_CONFIDENCE_B};
         at = end;
     }
-    well = ends_well(c, look, at, region_end);
+    return at;
+}
+
+/* A chain that ends badly is a guess: small blocks of it are dropped. */
+static void keep_guesses(struct list *l, uint32_t first)
+{
+    uint32_t kept = first;
+
     for (uint32_t i = first; i < l->n_blocks; i++) {
         struct block b = l->blocks[i];
 
-        b.confidence = well ? MT_CONFIDENCE_B : MT_CONFIDENCE_C;
-        if (well || b.end - b.base >= GUESSED_BYTES_LEAST)
+        b.confidence = MT_CONFIDENCE_C;
+        if (b.end - b.base >= GUESSED_BYTES_LEAST)
             l->blocks[kept++] = b;
     }
     l->n_blocks = kept;
-    return at;
+}
+
+/* Adds the chain that begins at `at`; `fresh` = believe nothing remembered. What is remembered is
+ * believed only when it leads to a good end. Returns the chain's end. */
+static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                           uint64_t region_end, bool fresh)
+{
+    struct list *l = &c->lists[c->now];
+    uint32_t first = l->n_blocks;
+    uint64_t end = follow(c, look, at, region_end, !fresh);
+
+    if (!fresh && end > at && !ends_well(c, look, end, region_end)) {
+        l->n_blocks = first;
+        end = follow(c, look, at, region_end, false);
+    }
+    if (!ends_well(c, look, end, region_end))
+        keep_guesses(l, first);
+    return end;
 }
 
 /* Known spans of one region are few; a span may lie in another. */
@@ -301,13 +324,13 @@ static void show(const struct mt_chunks *c, struct mt_look *look)
     uint32_t owner = l->n_blocks ? mt_look_string(look, "malloc block") : 0;
 
     for (uint32_t i = 0; i < l->n_blocks; i++)
-        mt_claim_add(look->out, &(struct mt_claim){ .base = l->blocks[i].base,
-                                                    .end = l->blocks[i].end,
-                                                    .owner = owner,
-                                                    .flags = MT_CLAIM_APART,
-                                                    .type = MT_TYPE_HEAP,
-                                                    .rank = MT_RANK_CHUNK,
-                                                    .confidence = l->blocks[i].confidence });
+        mt_claim_add(look->out, &(struct mt_claim){.base = l->blocks[i].base,
+                                                   .end = l->blocks[i].end,
+                                                   .owner = owner,
+                                                   .flags = MT_CLAIM_APART,
+                                                   .type = MT_TYPE_HEAP,
+                                                   .rank = MT_RANK_CHUNK,
+                                                   .confidence = l->blocks[i].confidence});
 }
 
 /* True for the regions whose turn it is to be walked again though they did not change. */
@@ -323,7 +346,7 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
                            const struct mt_region *r, uint32_t *cursor)
 {
     struct list *l = &c->lists[c->now];
-    struct walked w = { r->base, r->end, l->n_blocks, 0 };
+    struct walked w = {r->base, r->end, l->n_blocks, 0};
     const struct walked *before = same_before(c, &w, cursor);
     bool due = is_due(c, look);
 
@@ -348,8 +371,7 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
         if (mt_look_is_data(look, &s->regions[i]))
             collect_region(c, look, &s->regions[i], &cursor);
     if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
-        c->next_check = c->next_check + CHECKS_A_ROUND < l->n_regions
-                            ? c->next_check + CHECKS_A_ROUND
-                            : 0;
+        c->next_check =
+            c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
     show(c, look);
 }

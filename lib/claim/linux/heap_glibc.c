@@ -9,7 +9,7 @@
  * full heap has no tail and may be one region with the next, so every multiple inside a region is
  * looked at. What a heap gave back when it shrank stays accessible beyond its size: it is the
  * arena's, but not in it, as malloc counts. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include "base/compiler.h"
 #include "base/error.h"
@@ -27,7 +27,7 @@
 #define STATE_TAIL_FIRST 1600u
 #define STATE_TAIL_WORDS 128u
 
-static const uint64_t arena_offsets[] = { 0x20, 0x30 };
+static const uint64_t arena_offsets[] = {0x20, 0x30};
 
 struct heap {
     uint64_t base, region_base, region_end;
@@ -99,7 +99,7 @@ static void probe(const struct mt_look *look, const struct mt_region *r, uint64_
 {
     uint64_t words[5];
 
-    *out = (struct heap){ .base = base, .region_base = r->base, .region_end = r->end };
+    *out = (struct heap){.base = base, .region_base = r->base, .region_end = r->end};
     if (!mt_remote_read(look->remote, base, words, sizeof(words)))
         return;
     out->arena = words[0];
@@ -259,8 +259,8 @@ static void claim_tail(struct mt_look *look, const struct heap *h, struct mt_cla
         !mt_look_is_anonymous(look, &look->snapshot->regions[tail]))
         return;
     c.base = c.end;
-    c.end = look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end
-                                                         : h->limit;
+    c.end =
+        look->snapshot->regions[tail].end < h->limit ? look->snapshot->regions[tail].end : h->limit;
     c.flags = MT_CLAIM_RESERVED;
     mt_claim_add(look->out, &c);
 }
@@ -268,13 +268,13 @@ static void claim_tail(struct mt_look *look, const struct heap *h, struct mt_cla
 static void claim_heap(struct mt_look *look, const struct heap *h, bool own)
 {
     uint64_t end = h->region_end < h->limit ? h->region_end : h->limit;
-    struct mt_claim c = { .base = h->base,
-                          .end = h->base + h->size < end ? h->base + h->size : end,
-                          .owner = mt_look_string(look, own ? "memtracer: malloc arena"
-                                                            : "malloc arena"),
-                          .type = own ? MT_TYPE_TRACER : MT_TYPE_HEAP,
-                          .rank = own ? MT_RANK_TRACER : MT_RANK_ARENA,
-                          .confidence = MT_CONFIDENCE_B };
+    struct mt_claim c = {.base = h->base,
+                         .end = h->base + h->size < end ? h->base + h->size : end,
+                         .owner =
+                             mt_look_string(look, own ? "memtracer: malloc arena" : "malloc arena"),
+                         .type = own ? MT_TYPE_TRACER : MT_TYPE_HEAP,
+                         .rank = own ? MT_RANK_TRACER : MT_RANK_ARENA,
+                         .confidence = MT_CONFIDENCE_B};
 
     mt_claim_add(look->out, &c);
     if (c.end < end) {

@@ -44,13 +44,13 @@ static void take(struct mt_start_vector *v, uint64_t key, uint64_t value)
 
 void mt_start_vector_read(uint32_t pid, struct mt_start_vector *out)
 {
-    static const uint64_t keys[] = { AT_PHDR, AT_PHENT, AT_BASE, AT_RANDOM };
+    static const uint64_t keys[] = {AT_PHDR, AT_PHENT, AT_BASE, AT_RANDOM};
     uint64_t words[128];
     char path[64];
     ssize_t got;
     int file;
 
-    *out = (struct mt_start_vector){ .random = 0 };
+    *out = (struct mt_start_vector){.random = 0};
     if (!pid) {
         for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
             take(out, keys[i], getauxval(keys[i]));
@@ -93,8 +93,7 @@ static bool read_chain(struct mt_remote *r, uint64_t at, struct mt_link_map *out
     return true;
 }
 
-bool mt_link_map_read(struct mt_remote *r, uint64_t debug, struct mt_link_map *out,
-                      uint32_t *out_n)
+bool mt_link_map_read(struct mt_remote *r, uint64_t debug, struct mt_link_map *out, uint32_t *out_n)
 {
     uint32_t n = 0;
     struct debug d;

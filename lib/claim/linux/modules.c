@@ -6,7 +6,7 @@
  *
  * The list is walked anew only when the executable mappings changed, after a walk that failed,
  * and now and then. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
@@ -128,7 +128,7 @@ static void add_piece(struct mt_modules *m, uint64_t base, uint64_t end, uint32_
     if (last && last->end == base && last->owner == owner)
         last->end = end;
     else if (m->n_pieces < PIECES)
-        m->pieces[m->n_pieces++] = (struct piece){ base, end, owner };
+        m->pieces[m->n_pieces++] = (struct piece){base, end, owner};
 }
 
 /* Between two segments only what is mapped of the object's own file belongs to it: others may
@@ -181,7 +181,7 @@ static void guess_object(const struct mt_look *look, const struct mt_region *hea
 
     while (r + 1 < end && r[1].base == r->end && mt_look_same_file(r + 1, header))
         r++;
-    *out = (struct mt_object){ .n_spans = 1 };
+    *out = (struct mt_object){.n_spans = 1};
     out->spans[0].base = header->base;
     out->spans[0].end = r->end;
 }
@@ -261,12 +261,12 @@ static void show(const struct mt_modules *m, struct mt_look *look)
         out->modules[out->n_modules++] = m->known[i].shown;
     }
     for (uint32_t i = 0; i < m->n_pieces; i++)
-        mt_claim_add(out, &(struct mt_claim){ .base = m->pieces[i].base,
-                                              .end = m->pieces[i].end,
-                                              .owner = m->pieces[i].owner,
-                                              .type = MT_TYPE_IMAGE,
-                                              .rank = MT_RANK_IMAGE,
-                                              .confidence = MT_CONFIDENCE_A });
+        mt_claim_add(out, &(struct mt_claim){.base = m->pieces[i].base,
+                                             .end = m->pieces[i].end,
+                                             .owner = m->pieces[i].owner,
+                                             .type = MT_TYPE_IMAGE,
+                                             .rank = MT_RANK_IMAGE,
+                                             .confidence = MT_CONFIDENCE_A});
 }
 
 void mt_modules_collect(struct mt_modules *m, struct mt_look *look)

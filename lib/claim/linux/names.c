@@ -3,7 +3,7 @@
  * In: [anon:…] labels (Linux 5.17, prctl PR_SET_VMA_ANON_NAME) and a few file names. Out: claims
  * with the label as owner. Called by claimer.c. A name met before costs one look into a table.
  * Each row has its source in memtracer(7) or in the project named by the label. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +25,28 @@ struct name_rule {
     bool ends_in_tid; /* a thread's number follows the prefix */
 };
 
-#define HEAP(prefix) { prefix, MT_TYPE_HEAP, 'A', 0, false }
-#define MANAGED(prefix) { prefix, MT_TYPE_MANAGED_HEAP, 'A', 0, false }
-#define STACK(prefix) { prefix, MT_TYPE_STACK, 'A', 0, false }
+#define HEAP(prefix)                                                                               \
+    {                                                                                              \
+        prefix, MT_TYPE_HEAP, 'A', 0, false                                                        \
+    }
+#define MANAGED(prefix)                                                                            \
+    {                                                                                              \
+        prefix, MT_TYPE_MANAGED_HEAP, 'A', 0, false                                                \
+    }
+#define STACK(prefix)                                                                              \
+    {                                                                                              \
+        prefix, MT_TYPE_STACK, 'A', 0, false                                                       \
+    }
 
 /* The longer prefix stands before the shorter one. */
 static const struct name_rule rules[] = {
-    { "[anon:memtracer", MT_TYPE_TRACER, 'A', 0, false },
+    {"[anon:memtracer", MT_TYPE_TRACER, 'A', 0, false},
     HEAP("[anon: glibc: malloc"),
-    { "[anon: glibc: loader malloc", MT_TYPE_IMAGE, 'A', 0, false },
-    { "[anon: glibc: pthread stack: ", MT_TYPE_STACK, 'A', 0, true },
-    { "[anon: glibc: pthread user stack: ", MT_TYPE_STACK, 'A', 0, true },
-    { "[anon: glibc: unused stack", MT_TYPE_STACK, 'A', MT_CLAIM_CACHED, false },
-    { "[anon: glibc: .bss", MT_TYPE_IMAGE, 'A', 0, false },
+    {"[anon: glibc: loader malloc", MT_TYPE_IMAGE, 'A', 0, false},
+    {"[anon: glibc: pthread stack: ", MT_TYPE_STACK, 'A', 0, true},
+    {"[anon: glibc: pthread user stack: ", MT_TYPE_STACK, 'A', 0, true},
+    {"[anon: glibc: unused stack", MT_TYPE_STACK, 'A', MT_CLAIM_CACHED, false},
+    {"[anon: glibc: .bss", MT_TYPE_IMAGE, 'A', 0, false},
     HEAP("[anon:mimalloc"),
     HEAP("[anon:jemalloc_pg"),
     HEAP("[anon:tcmalloc_region_"),
@@ -47,7 +56,7 @@ static const struct name_rule rules[] = {
     HEAP("[anon:GWP-ASan"),
     HEAP("[anon:partition_alloc"),
     HEAP("[anon:Heap Layer"),
-    { "[anon: Go: heap reservation", MT_TYPE_MANAGED_HEAP, 'A', MT_CLAIM_RESERVED, false },
+    {"[anon: Go: heap reservation", MT_TYPE_MANAGED_HEAP, 'A', MT_CLAIM_RESERVED, false},
     MANAGED("[anon: Go: "),
     MANAGED("[anon:dalvik-"),
     MANAGED("[anon:cpython:"),
@@ -58,10 +67,10 @@ static const struct name_rule rules[] = {
     MANAGED("[anon:OCaml: "),
     STACK("[anon:stack_and_tls:"),
     STACK("[anon:kj_fiber_stack"),
-    { "/memfd:java_heap", MT_TYPE_MANAGED_HEAP, 'B', 0, false },
-    { "/memfd:doublemapper", MT_TYPE_MANAGED_HEAP, 'B', 0, false },
-    { "/memfd:jit-", MT_TYPE_MANAGED_HEAP, 'B', 0, false },
-    { "/dev/shm/doublemapper_", MT_TYPE_MANAGED_HEAP, 'B', 0, false },
+    {"/memfd:java_heap", MT_TYPE_MANAGED_HEAP, 'B', 0, false},
+    {"/memfd:doublemapper", MT_TYPE_MANAGED_HEAP, 'B', 0, false},
+    {"/memfd:jit-", MT_TYPE_MANAGED_HEAP, 'B', 0, false},
+    {"/dev/shm/doublemapper_", MT_TYPE_MANAGED_HEAP, 'B', 0, false},
 };
 
 struct mt_names {
@@ -103,13 +112,13 @@ static const struct name_rule *rule_of(struct mt_names *n, const struct mt_look 
 static void claim_named(struct mt_look *look, const struct mt_region *r,
                         const struct name_rule *rule)
 {
-    struct mt_claim c = { .base = r->base,
-                          .end = r->end,
-                          .owner = r->name,
-                          .flags = rule->flags | (r->protection ? 0 : MT_CLAIM_RESERVED),
-                          .type = rule->type,
-                          .rank = MT_RANK_NAME,
-                          .confidence = rule->confidence };
+    struct mt_claim c = {.base = r->base,
+                         .end = r->end,
+                         .owner = r->name,
+                         .flags = rule->flags | (r->protection ? 0 : MT_CLAIM_RESERVED),
+                         .type = rule->type,
+                         .rank = MT_RANK_NAME,
+                         .confidence = rule->confidence};
 
     if (rule->ends_in_tid)
         c.thread = (uint32_t)strtoul(

@@ -79,8 +79,8 @@ static void find_build_id(struct mt_object *o, const uint8_t *notes, size_t n, s
         if (text + h.n_descsz > n)
             return;
         if (h.n_type == NT_GNU_BUILD_ID && h.n_namesz == 4 && !memcmp(notes + name, "GNU", 4)) {
-            o->build_id_bytes = h.n_descsz < MT_BUILD_ID_BYTES ? (uint8_t)h.n_descsz
-                                                               : MT_BUILD_ID_BYTES;
+            o->build_id_bytes =
+                h.n_descsz < MT_BUILD_ID_BYTES ? (uint8_t)h.n_descsz : MT_BUILD_ID_BYTES;
             memcpy(o->build_id, notes + text, o->build_id_bytes);
             return;
         }
@@ -101,7 +101,7 @@ static void read_notes(struct mt_remote *r, struct mt_object *o, const Elf64_Phd
 bool mt_object_read(struct mt_remote *r, uint64_t header, struct mt_object *out)
 {
     Elf64_Phdr p[HEADERS_MOST];
-    struct mt_object o = { .bias = 0 };
+    struct mt_object o = {.bias = 0};
     uint32_t n;
 
     if (!read_headers(r, header, p, &n) || !find_bias(p, n, header, &o.bias))

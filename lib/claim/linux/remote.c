@@ -22,8 +22,8 @@
 
 static bool copy_by_call(struct mt_remote *r, uint64_t address, void *out, size_t bytes)
 {
-    struct iovec here = { .iov_base = out, .iov_len = bytes };
-    struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = bytes };
+    struct iovec here = {.iov_base = out, .iov_len = bytes};
+    struct iovec there = {.iov_base = (void *)(uintptr_t)address, .iov_len = bytes};
 
     return process_vm_readv(r->task, &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
@@ -68,10 +68,10 @@ static uint64_t presence_by_mincore(struct mt_remote *r, uint64_t first_page)
     return bits;
 }
 
-static const struct mt_remote_ops by_call = { copy_by_call, presence_by_pagemap };
-static const struct mt_remote_ops by_file = { copy_by_file, presence_by_pagemap };
-static const struct mt_remote_ops by_call_mincore = { copy_by_call, presence_by_mincore };
-static const struct mt_remote_ops refused = { copy_nothing, presence_by_pagemap };
+static const struct mt_remote_ops by_call = {copy_by_call, presence_by_pagemap};
+static const struct mt_remote_ops by_file = {copy_by_file, presence_by_pagemap};
+static const struct mt_remote_ops by_call_mincore = {copy_by_call, presence_by_mincore};
+static const struct mt_remote_ops refused = {copy_nothing, presence_by_pagemap};
 
 /* The main thread may have ended while others live: then only a living thread's files answer. */
 static int open_file(uint32_t pid, const char *name)
@@ -97,7 +97,7 @@ static bool call_works(struct mt_remote *r, bool self)
 
 void mt_remote_open(struct mt_remote *out, uint32_t pid)
 {
-    *out = (struct mt_remote){ .ops = &refused, .pagemap = -1, .mem = -1 };
+    *out = (struct mt_remote){.ops = &refused, .pagemap = -1, .mem = -1};
     out->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     out->task = pid ? (int32_t)pid : (int32_t)syscall(SYS_gettid);
     out->pagemap = open_file(pid, "pagemap");

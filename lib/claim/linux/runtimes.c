@@ -2,7 +2,7 @@
 /* claim/linux: memory of managed runtimes, by windows of addresses and shapes of mappings.
  * In: names of modules, regions. Out: MANAGED_HEAP claims of the lowest ranks, most of them
  * heuristic. Called by claimer.c after modules.c. A runtime costs a row in the tables. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
@@ -20,11 +20,21 @@ struct by_module {
 };
 
 static const struct by_module modules[] = {
-    { "libjvm.so", JVM },       { "libnode.so", V8 },         { "node", V8 },
-    { "nodejs", V8 },           { "libv8", V8 },              { "chrome", V8 },
-    { "electron", V8 },         { "libpython", CPYTHON },     { "python", CPYTHON },
-    { "libruby", RUBY },        { "ruby", RUBY },             { "libluajit", LUAJIT },
-    { "luajit", LUAJIT },       { "libcoreclr.so", CORECLR }, { "libclrjit.so", CORECLR },
+    {"libjvm.so", JVM},
+    {"libnode.so", V8},
+    {"node", V8},
+    {"nodejs", V8},
+    {"libv8", V8},
+    {"chrome", V8},
+    {"electron", V8},
+    {"libpython", CPYTHON},
+    {"python", CPYTHON},
+    {"libruby", RUBY},
+    {"ruby", RUBY},
+    {"libluajit", LUAJIT},
+    {"luajit", LUAJIT},
+    {"libcoreclr.so", CORECLR},
+    {"libclrjit.so", CORECLR},
 };
 
 /* Anonymous writable regions of this shape are the runtime's heap. */
@@ -36,13 +46,13 @@ struct shape {
 };
 
 static const struct shape shapes[RUNTIME_COUNT] = {
-    [JVM] = { "java code", NULL, 0, 0 },
-    [V8] = { "v8 code", "v8 heap", KIB(256), KIB(256) },
-    [CPYTHON] = { NULL, "python arenas", KIB(4), MIB(1) },
-    [RUBY] = { "ruby code", "ruby heap", KIB(64), KIB(64) },
-    [LUAJIT] = { "luajit code", "luajit heap", KIB(64), KIB(128) },
-    [CORECLR] = { "dotnet code", NULL, 0, 0 },
-    [GO] = { NULL, NULL, 0, 0 },
+    [JVM] = {"java code", NULL, 0, 0},
+    [V8] = {"v8 code", "v8 heap", KIB(256), KIB(256)},
+    [CPYTHON] = {NULL, "python arenas", KIB(4), MIB(1)},
+    [RUBY] = {"ruby code", "ruby heap", KIB(64), KIB(64)},
+    [LUAJIT] = {"luajit code", "luajit heap", KIB(64), KIB(128)},
+    [CORECLR] = {"dotnet code", NULL, 0, 0},
+    [GO] = {NULL, NULL, 0, 0},
 };
 
 /* ---- which are here ---- */
@@ -72,13 +82,13 @@ static uint32_t find_runtimes(const struct mt_look *look)
 static void claim(struct mt_look *look, const struct mt_region *r, const char *owner,
                   char confidence)
 {
-    mt_claim_add(look->out, &(struct mt_claim){ .base = r->base,
-                                                .end = r->end,
-                                                .owner = mt_look_string(look, owner),
-                                                .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
-                                                .type = MT_TYPE_MANAGED_HEAP,
-                                                .rank = MT_RANK_RUNTIME_WINDOW,
-                                                .confidence = confidence });
+    mt_claim_add(look->out, &(struct mt_claim){.base = r->base,
+                                               .end = r->end,
+                                               .owner = mt_look_string(look, owner),
+                                               .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
+                                               .type = MT_TYPE_MANAGED_HEAP,
+                                               .rank = MT_RANK_RUNTIME_WINDOW,
+                                               .confidence = confidence});
 }
 
 /* ---- shapes: code and heap of the runtimes found ---- */

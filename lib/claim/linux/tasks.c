@@ -52,9 +52,8 @@ void mt_tasks_rewind(struct mt_tasks *t)
 
 static bool fill(struct mt_tasks *t)
 {
-    long got = t->directory < 0
-                   ? -1
-                   : syscall(SYS_getdents64, t->directory, t->buffer, sizeof(t->buffer));
+    long got =
+        t->directory < 0 ? -1 : syscall(SYS_getdents64, t->directory, t->buffer, sizeof(t->buffer));
 
     t->at = 0;
     t->filled = got > 0 ? (size_t)got : 0;

@@ -5,7 +5,7 @@
  *
  * What is found of a thread is kept as long as it lives. Where there is no descriptor (musl, Go)
  * the stack pointer of a blocked thread, or the shape of the mapping, is the next best. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@
 
 #define THREADS 32768u
 #define CACHED_STACKS 1024u
-#define TRIES_MOST 8u           /* collections in which a new thread's stack is looked for */
-#define NAMES_READ_A_ROUND 16u  /* threads are named after they start, and renamed */
+#define TRIES_MOST 8u          /* collections in which a new thread's stack is looked for */
+#define NAMES_READ_A_ROUND 16u /* threads are named after they start, and renamed */
 #define POINTERS_READ_A_ROUND 8u
 #define ROUNDS_BETWEEN_CACHE_WALKS 16u
 #define SHAPED_STACK_MOST (UINT64_C(64) << 20)
@@ -26,7 +26,7 @@ struct known_thread {
     struct mt_thread shown;
     uint64_t identity;
     uint32_t owner;
-    uint32_t seen;   /* round */
+    uint32_t seen; /* round */
     uint8_t n_tries;
     char confidence; /* of the stack; 0 = none known */
 };
@@ -185,9 +185,8 @@ static bool stack_above_guard(const struct mt_look *look, uint32_t i, struct mt_
         below->end != r->base || below->protection || !mt_look_is_anonymous(look, below) ||
         below->end - below->base > r->end - r->base)
         return false;
-    *out = (struct mt_stack){ .base = below->base,
-                              .bytes = r->end - below->base,
-                              .guard_bytes = r->base - below->base };
+    *out = (struct mt_stack){
+        .base = below->base, .bytes = r->end - below->base, .guard_bytes = r->base - below->base};
     return true;
 }
 
@@ -237,7 +236,7 @@ static void find_main_stack(struct mt_threads *t, const struct mt_look *look)
 
         if (!mt_look_has_name(look, r, "[stack]"))
             continue;
-        stack = (struct mt_stack){ .base = r->base, .bytes = r->end - r->base };
+        stack = (struct mt_stack){.base = r->base, .bytes = r->end - r->base};
         set_stack(k, &stack, MT_CONFIDENCE_A);
         return;
     }
@@ -266,18 +265,19 @@ static uint64_t guard_end(const struct mt_look *look, const struct mt_thread *s)
     return s->stack_base;
 }
 
-/* A page belongs to the stack that holds its first byte: user-supplied stacks may begin anywhere. */
+/* A page belongs to the stack that holds its first byte: user-supplied stacks may begin anywhere.
+ */
 static void claim_stack(struct mt_look *look, const struct mt_thread *s, uint32_t owner,
                         uint32_t flags, char confidence)
 {
-    struct mt_claim c = { .base = mt_look_page_up(look, s->stack_base),
-                          .end = mt_look_page_up(look, s->stack_base + s->stack_bytes),
-                          .owner = owner,
-                          .thread = s->tid,
-                          .flags = flags,
-                          .type = MT_TYPE_STACK,
-                          .rank = MT_RANK_STACK,
-                          .confidence = confidence };
+    struct mt_claim c = {.base = mt_look_page_up(look, s->stack_base),
+                         .end = mt_look_page_up(look, s->stack_base + s->stack_bytes),
+                         .owner = owner,
+                         .thread = s->tid,
+                         .flags = flags,
+                         .type = MT_TYPE_STACK,
+                         .rank = MT_RANK_STACK,
+                         .confidence = confidence};
 
     mt_claim_add(look->out, &c);
     c.end = guard_end(look, s);
@@ -291,9 +291,9 @@ static void show_cached(const struct mt_threads *t, struct mt_look *look)
     uint32_t owner = t->n_cached ? mt_look_string(look, "cached stack") : 0;
 
     for (uint32_t i = 0; i < t->n_cached; i++) {
-        struct mt_thread s = { .stack_base = t->cached[i].base,
-                               .stack_bytes = t->cached[i].bytes,
-                               .guard_bytes = t->cached[i].guard_bytes };
+        struct mt_thread s = {.stack_base = t->cached[i].base,
+                              .stack_bytes = t->cached[i].bytes,
+                              .guard_bytes = t->cached[i].guard_bytes};
 
         claim_stack(look, &s, owner, MT_CLAIM_CACHED, MT_CONFIDENCE_A);
     }
@@ -326,17 +326,16 @@ static void show_shapes(struct mt_look *look)
         uint32_t flags = mt_flags_of(look->flags, &s->regions[i]);
         struct mt_stack stack;
 
-        if (!(flags & MT_REGION_STACK_HINT) ||
-            (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
+        if (!(flags & MT_REGION_STACK_HINT) || (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
             !stack_above_guard(look, i, &stack))
             continue;
         mt_claim_add(look->out,
-                     &(struct mt_claim){ .base = stack.base,
-                                         .end = stack.base + stack.bytes,
-                                         .owner = mt_look_string(look, "stack of unknown thread"),
-                                         .type = MT_TYPE_STACK,
-                                         .rank = MT_RANK_RUNTIME_WINDOW,
-                                         .confidence = MT_CONFIDENCE_C });
+                     &(struct mt_claim){.base = stack.base,
+                                        .end = stack.base + stack.bytes,
+                                        .owner = mt_look_string(look, "stack of unknown thread"),
+                                        .type = MT_TYPE_STACK,
+                                        .rank = MT_RANK_RUNTIME_WINDOW,
+                                        .confidence = MT_CONFIDENCE_C});
     }
 }
 

@@ -11,7 +11,9 @@
 #define MOST_LABELS 128
 #define STEP_HAS_CULPRIT 0.9 /* share of steps that the culprit is seen to precede */
 #define CULPRIT_HAS_STEP 0.6 /* share of the culprit's times that bring a step */
-#define LEAST_SCORE 2.0  /* evidence in e-folds */
+#define LEAST_SCORE 2.0      /* evidence in e-folds */
+#define SURE_SCORE 8.0
+#define UNEXPLAINED 0.7 /* of the culprit's mean step: less, without it, is no step */
 
 struct label {
     const char *text;
@@ -103,8 +105,9 @@ static unsigned list_labels(const struct mt_verdict_input *in, struct label *out
     return n;
 }
 
-static unsigned count_stepless(const struct mt_verdict_input *in, const struct mt_verdict_type *type,
-                               const struct label *label, int64_t lag)
+static unsigned count_stepless(const struct mt_verdict_input *in,
+                               const struct mt_verdict_type *type, const struct label *label,
+                               int64_t lag)
 {
     unsigned with = 0;
 
@@ -113,24 +116,47 @@ static unsigned count_stepless(const struct mt_verdict_input *in, const struct m
     return label->count > with ? label->count - with : 0;
 }
 
+/* Small rises that the culprit does not explain are the allocator's, not steps of this leak. */
+static void drop_unexplained(const struct mt_verdict_input *in, const char *action, int64_t slack,
+                             struct mt_verdict_type *type)
+{
+    double sum = 0;
+    unsigned explained = 0, n = 0;
+
+    for (unsigned k = 0; k < type->n_steps; k++)
+        if (precedes(in, action, &type->steps[k], slack)) {
+            sum += (double)type->steps[k].bytes;
+            explained++;
+        }
+    for (unsigned k = 0; k < type->n_steps; k++)
+        if (precedes(in, action, &type->steps[k], slack) ||
+            (double)type->steps[k].bytes * explained > UNEXPLAINED * sum)
+            type->steps[n++] = type->steps[k];
+    type->n_steps = n;
+}
+
 void mt_vd_blame(const struct mt_verdict_input *in, struct mt_verdict *v)
 {
-    const struct mt_verdict_type *type = &v->types[v->type];
+    struct mt_verdict_type *type = &v->types[v->type];
     struct label labels[MOST_LABELS];
     unsigned n = list_labels(in, labels);
     int64_t usual = in->n > 1 ? (in->t_ns[in->n - 1] - in->t_ns[0]) / (int64_t)(in->n - 1) : 0;
+    int64_t best_slack = 0;
     double best = LEAST_SCORE;
 
     for (unsigned k = 0; k < n; k++) {
-        for (int64_t lag = usual / 2; lag <= 8 * usual; lag *= 2) {
-            double x = score(in, type, &labels[k], lag);
+        for (int64_t slack = usual / 2; slack > 0 && slack <= 8 * usual; slack *= 2) {
+            double x = score(in, type, &labels[k], slack);
 
-            if (x <= best || lag == 0)
+            if (x <= best)
                 continue;
             best = x;
+            best_slack = slack;
             v->action = labels[k].text;
             v->n_actions = labels[k].count;
-            v->n_actions_stepless = count_stepless(in, type, &labels[k], lag);
+            v->n_actions_stepless = count_stepless(in, type, &labels[k], slack);
         }
     }
+    if (best > SURE_SCORE)
+        drop_unexplained(in, v->action, 2 * best_slack, type);
 }

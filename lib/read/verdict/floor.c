@@ -20,7 +20,7 @@ static void middle_blocks(struct mt_vd_work *w, unsigned width, struct mt_vd_flo
         unsigned to = from + width < thin->n ? from + width : thin->n;
 
         for (unsigned i = from; i < to; i++)
-            w->scratch[i - from] = thin->middle[i];
+            w->scratch[i - from] = thin->calm[i];
         out->t[out->n] = thin->t[(from + to - 1) / 2];
         out->y[out->n++] = mt_vd_median(w->scratch, to - from);
     }

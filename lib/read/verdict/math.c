@@ -88,3 +88,17 @@ double mt_vd_noise(const double *y, unsigned n, double *scratch)
         scratch[i - 1] = fabs(y[i] - (y[i - 1] + y[i + 1]) / 2);
     return mt_vd_median(scratch, n - 2) / (0.6745 * 1.2247);
 }
+
+/* Lag-one correlation: 0 for noise, near 1 for what moves slowly. */
+double mt_vd_memory(const double *y, unsigned n)
+{
+    double mean = 0, square = 0, cross = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        mean += y[i] / n;
+    for (unsigned i = 0; i < n; i++) {
+        square += (y[i] - mean) * (y[i] - mean);
+        cross += i > 0 ? (y[i] - mean) * (y[i - 1] - mean) : 0;
+    }
+    return square > 0 ? cross / square : 0;
+}

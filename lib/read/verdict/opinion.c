@@ -6,18 +6,19 @@
 
 #include "read/verdict/parts.h"
 
-#define PENALTY 3.0        /* of a cut, in σ² ln n */
-#define PLATEAU 0.07       /* of the growth: less in the last two fifths is a plateau */
-#define LAST_THIRD 0.02    /* and so is less than this in the last third */
-#define MOST_STEPS 55      /* more are pieces of a rate, not events */
-#define POINTS_PER_STEP 3  /* a staircase's floor is seen between its steps */
-#define MOST_INSIDE 0.4    /* of the growth may seem to happen between steps */
-#define SMALL_INSIDE 0.1   /* of it may really happen there */
+#define PENALTY 3.0       /* of a cut, in σ² ln n */
+#define PLATEAU 0.07      /* of the growth: less in the last two fifths is a plateau */
+#define LAST_THIRD 0.02   /* and so is less than this in the last third */
+#define MOST_STEPS 55     /* more are pieces of a rate, not events */
+#define POINTS_PER_STEP 3 /* a staircase's floor is seen between its steps */
+#define MOST_INSIDE 0.4   /* of the growth may seem to happen between steps */
+#define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define LATE_ONSET 0.7     /* of the squares a straight line leaves */
-#define UNEVEN 2.5         /* of two steps the smaller is then noise */
-#define MOMENT 0.04        /* of the life */
+#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
+#define MOVES 0.93              /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5              /* of two steps the smaller is then noise */
+#define MOMENT 0.04             /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 2.2       /* widths in a middle plateau */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
@@ -98,18 +99,26 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
     return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
 }
 
+/* Ramps and drops: more time, and more samples, go up than down. */
+static bool is_sawtooth(const struct mt_vd_wave *v)
+{
+    if (v->swings < 3 || v->middle < 0.2)
+        return false;
+    if (v->rise_share > 0.8)
+        return true;
+    return v->swings >= 5 && v->middle > 0.25 &&
+           (v->rise_fall > 4 || (v->rise_fall > 1.9 && v->rise_share > 0.64));
+}
+
 static enum mt_verdict_class choose_still(const struct mt_vd_work *w)
 {
     const struct mt_vd_wave *v = &w->wave;
 
     if (w->thin.swing <= 8 * w->life.page)
         return MT_VERDICT_STEADY;
-    if (v->harmonic > 0.8 && v->cycles > 1.9)
-        return MT_VERDICT_DIURNAL;
-    if (v->swings >= 4 && v->middle > 0.25 &&
-        (v->rise_fall > 4 || (v->rise_fall > 1.9 && v->rise_share > 0.7)))
+    if (is_sawtooth(v))
         return MT_VERDICT_SAWTOOTH;
-    return MT_VERDICT_STEADY;
+    return v->harmonic > 0.8 && v->cycles > 1.9 ? MT_VERDICT_DIURNAL : MT_VERDICT_STEADY;
 }
 
 static double cut_penalty(const struct mt_vd_work *w)
@@ -229,5 +238,6 @@ void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
     out->likely = out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP : out->shape;
     out->swing = w->thin.swing;
     out->confidence = w->trend.rising ? sure_of_rise(&w->trend) : sure_of_none(&w->trend);
+    out->moves = out->shape != MT_VERDICT_STEADY || w->wave.memory > MOVES;
     measure_growth(w, out);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of read/verdict/ pass to each other. One type of one process life at a time:
  *
- *   life ──thin──▶ curves ──floor──▶ floor ──trend──▶ rising? ──segment, shape──▶ class ──steps──▶ steps
+ *   life ──thin──▶ curves ──floor──▶ floor ──trend──▶ rising? ──segment, shape──▶ class ──steps──▶
+ * steps
  *
  * Seconds since the life's first sample, bytes as double: exact below 2^53. */
 #ifndef MT_READ_VERDICT_PARTS_H
@@ -9,28 +10,29 @@
 
 #include "read/verdict/verdict.h"
 
-#define MT_VD_THIN 2048   /* bins of a thinned life */
-#define MT_VD_POINTS 512  /* points of a floor: a partition costs their square */
-#define MT_VD_COARSE 40   /* points on which a trend is judged */
+#define MT_VD_THIN 2048  /* bins of a thinned life */
+#define MT_VD_POINTS 512 /* points of a floor: a partition costs their square */
+#define MT_VD_COARSE 40  /* points on which a trend is judged */
 
 /* One type of one life at full resolution. */
 struct mt_vd_life {
     size_t n;
     double *t;
-    double *v;       /* torn reads repaired */
-    double page;     /* the smallest change that can be seen */
-    double step_s;   /* middle interval between samples */
-    bool restarted;  /* an earlier life is in the series */
+    double *v;      /* torn reads repaired */
+    double page;    /* the smallest change that can be seen */
+    double step_s;  /* middle interval between samples */
+    bool restarted; /* an earlier life is in the series */
 };
 
 struct mt_vd_thin {
     unsigned n;
-    unsigned per_bin;        /* samples in one bin */
-    double t[MT_VD_THIN];    /* of the least value */
+    unsigned per_bin;     /* samples in one bin */
+    double t[MT_VD_THIN]; /* of the least value */
     double least[MT_VD_THIN];
     double middle[MT_VD_THIN];
-    double swing; /* highest less lowest sample */
-    double end_s; /* of the last sample */
+    double calm[MT_VD_THIN]; /* the middle without short bursts */
+    double swing;            /* highest less lowest sample */
+    double end_s;            /* of the last sample */
 };
 
 /* What is retained: few points, each the least (or, where nothing but noise lies on it, the
@@ -42,9 +44,9 @@ struct mt_vd_floor {
     double t[MT_VD_POINTS];
     double y[MT_VD_POINTS];
     double rising[MT_VD_POINTS]; /* the best fit that never falls */
-    double sigma;  /* noise of one point */
-    double spread; /* the same for a mean of points: more where neighbours are correlated */
-    double growth; /* of `rising` */
+    double sigma;                /* noise of one point */
+    double spread;      /* the same for a mean of points: more where neighbours are correlated */
+    double growth;      /* of `rising` */
     double unexplained; /* mean distance to `rising`, of the growth */
 };
 
@@ -70,15 +72,15 @@ struct mt_vd_stairs {
     unsigned n;
     struct {
         double before_s, after_s; /* the last point below, the first one above */
-        double at_s; /* best guess, once placed */
+        double at_s;              /* best guess, once placed */
         double bytes;
         double below, above; /* the levels */
     } at[MT_VERDICT_STEPS];
-    double sse;      /* squared distance of the floor's points to the levels */
+    double sse;       /* squared distance of the floor's points to the levels */
     double whiteness; /* lag-one correlation of what the levels leave */
-    double inside;   /* growth between the steps, of all growth */
-    double inside_z; /* the same in standard errors */
-    double typical;  /* middle of the sizes */
+    double inside;    /* growth between the steps, of all growth */
+    double inside_z;  /* the same in standard errors */
+    double typical;   /* middle of the sizes */
 };
 
 /* What one life says about one type. */
@@ -93,15 +95,16 @@ struct mt_vd_opinion {
     double power; /* the growth goes on as time to this power */
     double folds; /* exponential only: e-folds over the life */
     double life_s;
+    bool moves; /* more than noise */
 };
 
 enum mt_vd_curve {
     MT_VD_LINE,
-    MT_VD_HINGE,   /* flat, then a line */
-    MT_VD_CLAMP,   /* a line, then flat */
-    MT_VD_EXP,     /* exp(r t), r > 0 */
-    MT_VD_POWER,   /* t^p, p < 1 */
-    MT_VD_SATURATE, /* 1 - exp(-r t) */
+    MT_VD_HINGE,      /* flat, then a line */
+    MT_VD_CLAMP,      /* a line, then flat */
+    MT_VD_EXP,        /* exp(r t), r > 0 */
+    MT_VD_POWER,      /* t^p, p < 1 */
+    MT_VD_SATURATE,   /* 1 - exp(-r t) */
     MT_VD_KINK,       /* a line that changes its slope once */
     MT_VD_ROOT_CLAMP, /* square root, then flat */
     MT_VD_CURVES
@@ -120,12 +123,13 @@ struct mt_vd_shape {
 };
 
 struct mt_vd_wave {
-    double harmonic;  /* share of the variance that one smooth period explains */
-    double cycles;    /* of that period in the life */
-    double rise_fall; /* time spent rising to time spent falling, of large swings */
-    unsigned swings;  /* large falls */
-    double low_share; /* share of time near the lowest level */
-    double middle;    /* middle value within the swing */
+    double harmonic;   /* share of the variance that one smooth period explains */
+    double cycles;     /* of that period in the life */
+    double rise_fall;  /* time spent rising to time spent falling, of large swings */
+    unsigned swings;   /* large falls */
+    double low_share;  /* share of time near the lowest level */
+    double middle;     /* middle value within the swing */
+    double memory;     /* lag-one correlation */
     double rise_share; /* rises among all changes between samples */
 };
 
@@ -147,6 +151,7 @@ struct mt_vd_work {
 /* math.c */
 double mt_vd_median(double *v, size_t n); /* reorders v */
 void mt_vd_isotonic(const double *y, unsigned n, double *out);
+double mt_vd_memory(const double *y, unsigned n);
 double mt_vd_noise(const double *y, unsigned n, double *scratch);
 
 /* thin.c */

@@ -97,7 +97,8 @@ static double half_rise(struct mt_vd_work *w, double *out_largest)
 static double belief(const struct mt_vd_work *w, unsigned k, double least)
 {
     const struct mt_vd_pieces *p = &w->pieces;
-    double error = (w->floor.waves ? w->floor.spread : w->floor.sigma) * sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
+    double error = (w->floor.waves ? w->floor.spread : w->floor.sigma) *
+                   sqrt(1.0 / length(p, k - 1) + 1.0 / length(p, k));
 
     return (p->level[k] - p->level[k - 1]) / fmax(least, LEAST_SIGMAS * error);
 }

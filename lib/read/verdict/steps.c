@@ -13,8 +13,8 @@
 #define BINS 256
 #define BINS_BELOW 16
 #define BINS_A_STEP 8
-#define EVIDENCE 0.5 /* of a sample: neighbours are alike */
-#define LIKELY 3.0   /* e-folds below the likeliest */
+#define EVIDENCE 0.5    /* of a sample: neighbours are alike */
+#define LIKELY 3.0      /* e-folds below the likeliest */
 #define SECOND_RISE 0.6 /* … when no other rises more than this share of it */
 
 /* The first sample not before `t`. */
@@ -102,8 +102,8 @@ static void learn_heights(struct mt_vd_work *w, double *out)
 /* Where waves lie on the levels: heights above the level are alike before and after the step, so
  * each sample speaks for one side of it. Returns the middle of all cuts by how likely they are;
  * *from and *to become the first and last likely ones. */
-static size_t likely_cut(const struct mt_vd_work *w, unsigned k, const double *heights, size_t *from,
-                         size_t *to)
+static size_t likely_cut(const struct mt_vd_work *w, unsigned k, const double *heights,
+                         size_t *from, size_t *to)
 {
     const struct mt_vd_life *life = &w->life;
     const struct mt_vd_stairs *s = &w->stairs;

@@ -10,6 +10,8 @@
 #define TORN_BELOW 0.7  /* of both neighbours: real memory hardly falls so far for one sample */
 #define STARTING 0.95   /* of the usual level: still starting */
 #define TORN_STEPS 10   /* usual changes between samples */
+#define AROUND 4        /* bins to each side */
+#define BURST 12        /* middle distances from what lies around */
 #define TORN_SHARE 0.01 /* more of them are a pattern, not accidents */
 
 static double lower_neighbour(const struct mt_vd_life *life, size_t i)
@@ -99,6 +101,35 @@ static void fill_bin(struct mt_vd_work *w, size_t from, size_t to)
     thin->middle[thin->n++] = mt_vd_median(w->scratch, m);
 }
 
+/* The middle of the bins around bin i, as many before it as after it. */
+static double around(const struct mt_vd_thin *thin, unsigned i)
+{
+    unsigned side = i < thin->n - 1 - i ? i : thin->n - 1 - i;
+    double v[2 * AROUND + 1];
+
+    side = side < AROUND ? side : AROUND;
+    for (unsigned k = 0; k <= 2 * side; k++)
+        v[k] = thin->middle[i - side + k];
+    return mt_vd_median(v, 2 * side + 1);
+}
+
+/* Short bursts are far above what lies around them; steps and slopes are not, because the middle
+ * of a window that never falls is its own centre. */
+static void calm_down(struct mt_vd_work *w)
+{
+    struct mt_vd_thin *thin = &w->thin;
+    double usual;
+
+    for (unsigned i = 0; i < thin->n; i++) {
+        thin->calm[i] = around(thin, i);
+        w->scratch[i] = fabs(thin->middle[i] - thin->calm[i]);
+    }
+    usual = fmax(mt_vd_median(w->scratch, thin->n), w->life.page / 4);
+    for (unsigned i = 0; i < thin->n; i++)
+        if (thin->middle[i] <= thin->calm[i] + BURST * usual)
+            thin->calm[i] = thin->middle[i];
+}
+
 void mt_vd_thin_out(struct mt_vd_work *w)
 {
     struct mt_vd_thin *thin = &w->thin;
@@ -116,6 +147,7 @@ void mt_vd_thin_out(struct mt_vd_work *w)
         low = fmin(low, life->v[i]);
         high = fmax(high, life->v[i]);
     }
+    calm_down(w);
     thin->swing = high - low;
     thin->end_s = life->t[life->n - 1];
 }

@@ -20,10 +20,10 @@
 
 /* One type while its lives are joined. */
 struct joined {
-    struct mt_vd_opinion last;  /* of the last life that says what the type does */
+    struct mt_vd_opinion last;         /* of the last life that says what the type does */
     double weight[MT_VERDICT_CLASSES]; /* samples that say so */
     double certain[MT_VERDICT_CLASSES];
-    double grown;   /* bytes, over the lives that leak */
+    double grown; /* bytes, over the lives that leak */
     double growing_s;
     int64_t onset_ns;
 };
@@ -31,16 +31,11 @@ struct joined {
 const char *mt_verdict_name(enum mt_verdict_class c)
 {
     static const char *const names[MT_VERDICT_CLASSES] = {
-        [MT_VERDICT_PUNCTUATED] = "punctuated",
-        [MT_VERDICT_LINEAR] = "linear",
-        [MT_VERDICT_EXPONENTIAL] = "exponential",
-        [MT_VERDICT_FRAGMENTATION] = "fragmentation",
-        [MT_VERDICT_STEADY] = "steady",
-        [MT_VERDICT_SAWTOOTH] = "sawtooth",
-        [MT_VERDICT_WARMUP] = "warmup",
-        [MT_VERDICT_JUMP] = "jump",
-        [MT_VERDICT_DIURNAL] = "diurnal",
-        [MT_VERDICT_TOO_SHORT] = "too_short",
+        [MT_VERDICT_PUNCTUATED] = "punctuated",   [MT_VERDICT_LINEAR] = "linear",
+        [MT_VERDICT_EXPONENTIAL] = "exponential", [MT_VERDICT_FRAGMENTATION] = "fragmentation",
+        [MT_VERDICT_STEADY] = "steady",           [MT_VERDICT_SAWTOOTH] = "sawtooth",
+        [MT_VERDICT_WARMUP] = "warmup",           [MT_VERDICT_JUMP] = "jump",
+        [MT_VERDICT_DIURNAL] = "diurnal",         [MT_VERDICT_TOO_SHORT] = "too_short",
     };
 
     return c < MT_VERDICT_CLASSES ? names[c] : NULL;
@@ -111,8 +106,8 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     }
     if (mt_verdict_is_leak(o.shape)) {
         if (j->grown == 0)
-            j->onset_ns = start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s
-                                                              : o.onset_s);
+            j->onset_ns =
+                start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
         j->grown += o.kept;
         j->growing_s += w->thin.end_s - o.onset_s;
     }
@@ -225,22 +220,26 @@ static void judge_type(const struct mt_verdict_input *in, unsigned type, struct 
     conclude(in, j, out);
 }
 
-/* What speaks for a type being the one in question: a leak, then a shape, then its size. */
-static double claim(const struct mt_verdict_type *t, double page)
+/* What speaks for a type being the one in question: a leak, then a movement, then its size. */
+static double claim(const struct mt_verdict_type *t, bool moves, double page)
 {
     double size = (double)(t->leak ? t->kept_bytes : t->swing_bytes);
-    bool shaped = t->shape != MT_VERDICT_STEADY && t->shape != MT_VERDICT_TOO_SHORT &&
-                  size >= LEAST_PAGES * page;
 
-    return size + (t->leak ? 0x1p62 : shaped ? 0x1p60 : 0);
+    return size + (t->leak ? 0x1p62 : moves && size >= LEAST_PAGES * page ? 0x1p60 : 0);
 }
 
-static void choose_type(struct mt_verdict *v, double page)
+static void choose_type(struct mt_verdict *v, const struct mt_vd_opinion *last, double page)
 {
-    v->type = 0;
-    for (unsigned k = 1; k < v->n_types; k++)
-        if (claim(&v->types[k], page) > claim(&v->types[v->type], page))
+    double most = -1;
+
+    for (unsigned k = 0; k < v->n_types; k++) {
+        double c = claim(&v->types[k], last[k].moves, page);
+
+        if (c > most) {
+            most = c;
             v->type = k;
+        }
+    }
     v->shape = v->types[v->type].shape;
     v->leak = v->types[v->type].leak;
     v->confidence = v->types[v->type].confidence;
@@ -278,9 +277,11 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
         judge_type(in, k, w, &joined[k], &v->types[k]);
         last[k] = joined[k].last;
     }
-    choose_type(v, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
-    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0)
+    choose_type(v, last, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
+    if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0) {
         mt_vd_blame(in, v);
+        sum_up_steps(&v->types[v->type]);
+    }
     if (v->leak && in->limit_bytes > 0)
         mt_vd_foresee(in, last, v);
     mt_memory_free(w);

@@ -34,16 +34,16 @@ struct mt_verdict_marker {
 };
 
 struct mt_verdict_input {
-    size_t n;                            /* samples */
-    const int64_t *t_ns;                 /* rising strictly; need not be evenly spaced */
-    unsigned n_types;                    /* at most MT_VERDICT_TYPES */
-    const int64_t *const *values;        /* [type][sample], bytes or MT_VERDICT_UNKNOWN */
-    size_t n_markers;                    /* 0 = no actions are known */
+    size_t n;                                /* samples */
+    const int64_t *t_ns;                     /* rising strictly; need not be evenly spaced */
+    unsigned n_types;                        /* at most MT_VERDICT_TYPES */
+    const int64_t *const *values;            /* [type][sample], bytes or MT_VERDICT_UNKNOWN */
+    size_t n_markers;                        /* 0 = no actions are known */
     const struct mt_verdict_marker *markers; /* in order of time */
-    size_t n_sessions;                   /* 0 = one process life */
-    const int64_t *session_starts_ns;    /* in order of time */
-    int64_t limit_bytes;                 /* the sum of all types must not pass it; 0 = none */
-    int64_t page_bytes;                  /* the smallest change that can be seen; 0 = 4096 */
+    size_t n_sessions;                       /* 0 = one process life */
+    const int64_t *session_starts_ns;        /* in order of time */
+    int64_t limit_bytes;                     /* the sum of all types must not pass it; 0 = none */
+    int64_t page_bytes;                      /* the smallest change that can be seen; 0 = 4096 */
 };
 
 struct mt_verdict_step {
@@ -58,12 +58,12 @@ struct mt_verdict_type {
     enum mt_verdict_class shape;
     enum mt_verdict_class likely; /* the best guess; differs from `shape` when too short only */
     bool leak;
-    double confidence;    /* 0 … 1, in `likely` */
-    int64_t onset_ns;     /* first step, or where the growth begins; leaks only */
-    int64_t kept_bytes;   /* growth that was never given back; leaks only */
-    double bytes_per_s;   /* from onset to the end; leaks only */
-    int64_t swing_bytes;  /* highest less lowest value, torn reads left out */
-    int64_t needed_ns;    /* too short only: how much longer must be recorded */
+    double confidence;           /* 0 … 1, in `likely` */
+    int64_t onset_ns;            /* first step, or where the growth begins; leaks only */
+    int64_t kept_bytes;          /* growth that was never given back; leaks only */
+    double bytes_per_s;          /* from onset to the end; leaks only */
+    int64_t swing_bytes;         /* highest less lowest value, torn reads left out */
+    int64_t needed_ns;           /* too short only: how much longer must be recorded */
     int64_t typical_step_bytes;  /* middle of the steps; 0 = none */
     int64_t typical_interval_ns; /* middle of the times between steps; 0 = none */
     unsigned n_steps;
@@ -74,10 +74,10 @@ struct mt_verdict {
     enum mt_verdict_class shape;
     bool leak;
     double confidence;
-    unsigned type;          /* the type in question; n_types = none */
-    int64_t exhaustion_ns;  /* when the limit is reached; 0 = not, or not known */
-    const char *action;     /* label of the marker that leaks, NULL = none; the caller's text */
-    unsigned n_actions;          /* how often it happened */
+    unsigned type;         /* the type in question; n_types = none */
+    int64_t exhaustion_ns; /* when the limit is reached; 0 = not, or not known */
+    const char *action;    /* label of the marker that leaks, NULL = none; the caller's text */
+    unsigned n_actions;    /* how often it happened */
     unsigned n_actions_stepless; /* how often without a step */
     unsigned n_types;
     struct mt_verdict_type types[]; /* as in the input */

@@ -125,6 +125,7 @@ void mt_vd_measure_waves(struct mt_vd_work *w)
     for (unsigned i = 0; i < thin->n; i++)
         near += thin->middle[i] < low + 0.25 * thin->swing;
     w->wave.low_share = near / (double)thin->n;
+    w->wave.memory = mt_vd_memory(thin->middle, thin->n);
     w->wave.rise_share = rise_share(&w->life, thin->swing / 200);
     find_period(w);
     walk_swings(w);

@@ -13,7 +13,7 @@
 struct mt_vfs_file {
     sqlite3_file base; /* SQLite's part; first */
     int fd;
-    int level;      /* SQLITE_LOCK_… held */
+    int level; /* SQLITE_LOCK_… held */
     int last_errno;
     bool sync_folder; /* the file is new: its folder must be synced with it once */
     bool delete_at_end;

@@ -36,14 +36,14 @@ static int lock_call(int fd, bool query, struct flock *lock)
 
 int mt_vfs_set_lock(int fd, short type, off_t at, off_t n)
 {
-    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = n };
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = at, .l_len = n};
 
     return lock_call(fd, false, &lock);
 }
 
 int mt_vfs_foreign_lock(int fd, off_t at, off_t n)
 {
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n };
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = n};
 
     return lock_call(fd, true, &lock) ? -1 : lock.l_type;
 }

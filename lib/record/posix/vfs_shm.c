@@ -16,8 +16,8 @@
 
 #include "base/memory.h"
 
-#define LOCK_FIRST 120        /* byte of the first of the eight locks */
-#define DEAD_MAN 128          /* byte that every user of the file holds a read lock on */
+#define LOCK_FIRST 120 /* byte of the first of the eight locks */
+#define DEAD_MAN 128   /* byte that every user of the file holds a read lock on */
 #define PATH_BYTES 4200
 #define PAGE_STEP 4096
 

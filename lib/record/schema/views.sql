@@ -209,7 +209,8 @@ FROM b;
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
 -- the run taken as one, for a large allocation is seen while it is being filled (but explicit
 -- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
--- min_steps; what is far below it is noise. near: blocks of the series whose held is close to
+-- min_steps; what is far below it is noise,
+-- but belongs to the rise it leads up to or ends. near: blocks of the series whose held is close to
 -- the floor; width: blocks this rise took.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
@@ -220,7 +221,8 @@ f AS MATERIALIZED (
     WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
 r AS MATERIALIZED (
     SELECT *, floor - before AS rise,
-           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank
+           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank,
+           block - row_number() OVER (PARTITION BY run, type_id ORDER BY block) AS island
     FROM f WHERE floor > before),
 typical AS MATERIALIZED (
     SELECT run, type_id, rise AS typical,
@@ -229,7 +231,8 @@ typical AS MATERIALIZED (
     FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
 big AS (
     SELECT r.*, t.near,
-           iif(r.block - lag(r.block) OVER w <= max(1, r.blocks / 64)
+           iif(r.block - lag(r.block) OVER w
+                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.blocks / 64)
                    AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
@@ -239,12 +242,20 @@ big AS (
     JOIN sample s ON s.id = r.sample
     WHERE r.rise >= max(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
-c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big)
-SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
-       min(before) AS before, max(floor) AS after, max(floor) - min(before) AS bytes,
-       max(block) - min(block) + 1 AS width, near, blocks
-FROM c
-GROUP BY run, type_id, chain;
+c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
+g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
+             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, near, blocks
+      FROM c GROUP BY run, type_id, chain),
+ends AS (
+    SELECT *, min(first - 1, max(first - 1 - reach, ifnull(lag(last) OVER w + reach, 0))) AS low,
+           min(last + reach, ifnull(lead(first) OVER w, blocks) - 1) AS high
+    FROM g WINDOW w AS (PARTITION BY run, type_id ORDER BY chain))
+SELECT e.run, e.type_id, e.type, e.chain, e.sample, e.end_sample, a.floor AS before,
+       b.floor AS after, b.floor - a.floor AS bytes, e.last - e.first + 1 AS width, e.near,
+       e.blocks
+FROM ends e
+JOIN f a ON a.run = e.run AND a.type_id = e.type_id AND a.block = e.low
+JOIN f b ON b.run = e.run AND b.type_id = e.type_id AND b.block = e.high;
 
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
 -- back by more than a quarter of the rise) with the newest mark at or before it. Left out are

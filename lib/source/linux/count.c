@@ -138,10 +138,10 @@ static int add_swapped(struct mt_count *c, struct mt_pages *to, uint64_t start, 
     return TRACER_OK;
 }
 
-/* Gives the `n` ranges of the last step to the intervals [i, end). */
-static int share_out(struct mt_count *c, uint32_t n, uint32_t i, uint32_t end)
+/* Gives the ranges of the last step to the intervals [i, end). */
+static int share_out(struct mt_count *c, uint32_t i, uint32_t end)
 {
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < c->scan.n; k++) {
         const struct mt_scan_region *r = &c->scan.regions[k];
 
         while (i < end && c->intervals[i].end <= r->start)
@@ -164,7 +164,8 @@ static int share_out(struct mt_count *c, uint32_t n, uint32_t i, uint32_t end)
 }
 
 /* Where a call that begins at `at`, in interval `i`, should end: so many mapped bytes further.
- * Holes cost nothing and are not counted. */
+ * Holes cost nothing and are not counted, nor are reservations without access: they have no page
+ * tables as a rule, and where they have pages the limit on pages holds. */
 static uint64_t slice_end(const struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
 {
     uint64_t page = c->pagemap.page_bytes;
@@ -173,12 +174,13 @@ static uint64_t slice_end(const struct mt_count *c, uint64_t at, uint32_t i, uin
     for (;; i++) {
         const struct mt_interval *v = &c->intervals[i];
         uint64_t from = at > v->base ? at : v->base;
+        bool reserved = c->snapshot->regions[v->region].protection == 0;
 
-        if (v->end - from >= left)
+        if (!reserved && v->end - from >= left)
             return from + left;
         if (i + 1 == end)
             return v->end;
-        left -= v->end - from;
+        left -= reserved ? 0 : v->end - from;
     }
 }
 
@@ -187,16 +189,17 @@ static int scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *
 {
     struct mt_interval *v = c->intervals;
     uint64_t at = v[first].base;
-    uint32_t i = first, n = 0;
+    uint32_t i = first;
     int error = TRACER_OK;
 
     while (i < end && !error && !(i > first && is_late(c))) {
-        error = mt_scan_step(&c->scan, at, slice_end(c, at, i, end),
-                             MT_SCAN_PRESENT | MT_SCAN_SWAPPED, &n, &at);
+        error =
+            mt_scan_step(&c->scan, at, slice_end(c, at, i, end), MT_SCAN_PRESENT | MT_SCAN_SWAPPED);
         if (!error)
-            error = share_out(c, n, i, end);
+            error = share_out(c, i, end);
         if (error)
             break;
+        at = c->scan.next;
         while (i < end && v[i].end <= at)
             v[i++].pages.known = SCANNED;
         if (i < end && at < v[i].base)
@@ -209,21 +212,24 @@ static int scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *
 
 /* ---- files, shared memory, the kernel's pages: read ---- */
 
+/* One step of a scan of `v`, from `at`. */
+static int scan_from(struct mt_count *c, const struct mt_interval *v, uint64_t at, uint64_t any)
+{
+    uint64_t page = c->pagemap.page_bytes;
+    uint64_t bytes = c->scan.bytes.units / page * page;
+
+    return mt_scan_step(&c->scan, at, at + (bytes < v->end - at ? bytes : v->end - at), any);
+}
+
 static int read_sparse(struct mt_count *c, struct mt_interval *v)
 {
     const uint64_t hole = HOLE_PAGES * c->pagemap.page_bytes;
     uint64_t from = v->base, to = v->base; /* pages seen, not read yet */
-    uint64_t next = v->end;
-    uint32_t n = 0;
-    int error = TRACER_OK;
 
-    for (uint64_t at = v->base; at < v->end && !error; at = next) {
-        uint64_t left = v->end - at;
-        uint64_t bytes = c->scan.bytes.units / c->pagemap.page_bytes * c->pagemap.page_bytes;
+    for (uint64_t at = v->base; at < v->end; at = c->scan.next) {
+        int error = scan_from(c, v, at, MT_SCAN_PRESENT | MT_SCAN_SWAPPED);
 
-        error = mt_scan_step(&c->scan, at, at + (bytes < left ? bytes : left),
-                             MT_SCAN_PRESENT | MT_SCAN_SWAPPED, &n, &next);
-        for (uint32_t k = 0; k < n && !error; k++) {
+        for (uint32_t k = 0; k < c->scan.n && !error; k++) {
             const struct mt_scan_region *r = &c->scan.regions[k];
 
             if (r->start - to > hole) {
@@ -232,23 +238,20 @@ static int read_sparse(struct mt_count *c, struct mt_interval *v)
             }
             to = r->end;
         }
+        if (error)
+            return error;
     }
-    return error ? error : mt_pagemap_count(&c->pagemap, from, to, v, 1);
+    return mt_pagemap_count(&c->pagemap, from, to, v, 1);
 }
 
 static int count_huge(struct mt_count *c, struct mt_interval *v)
 {
-    uint64_t page = c->pagemap.page_bytes, next = v->end;
-    uint32_t n = 0;
-
-    for (uint64_t at = v->base; at < v->end; at = next) {
-        uint64_t left = v->end - at, bytes = c->scan.bytes.units / page * page;
-        int error =
-            mt_scan_step(&c->scan, at, at + (bytes < left ? bytes : left), MT_SCAN_HUGE, &n, &next);
+    for (uint64_t at = v->base; at < v->end; at = c->scan.next) {
+        int error = scan_from(c, v, at, MT_SCAN_HUGE);
 
         if (error)
             return error;
-        for (uint32_t k = 0; k < n; k++)
+        for (uint32_t k = 0; k < c->scan.n; k++)
             v->pages.bytes[MT_PAGE_HUGE] += c->scan.regions[k].end - c->scan.regions[k].start;
     }
     return TRACER_OK;
@@ -320,14 +323,12 @@ static bool system_swaps(void)
 }
 
 int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
-                       struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
-                       int64_t deadline_ns)
+                       struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next)
 {
     int error = TRACER_OK;
 
     c->snapshot = snapshot;
     c->intervals = intervals;
-    c->deadline_ns = deadline_ns;
     c->system_swaps = system_swaps();
     while (*next < n_intervals && error != TRACER_ESTATE) {
         enum method method = method_of(c, &intervals[*next]);

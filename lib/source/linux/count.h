@@ -11,10 +11,11 @@ struct mt_count {
     struct mt_scan scan;
     struct mt_pagemap pagemap;
     uint64_t huge_bytes; /* size of a transparent huge page */
+    int64_t deadline_ns; /* monotonic, 0 = none; set before a call */
+
     /* of one call */
     const struct mt_snapshot *snapshot;
     struct mt_interval *intervals;
-    int64_t deadline_ns;
     bool system_swaps;
 };
 
@@ -25,7 +26,6 @@ void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *re
 /* See mt_source_ops.count. Private anonymous memory needs the page scan; without it, it stays
  * unknown, so that smaps is used: pagemap would count zero pages as memory. */
 int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
-                       struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
-                       int64_t deadline_ns);
+                       struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next);
 
 #endif

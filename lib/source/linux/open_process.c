@@ -28,7 +28,8 @@ static int count_pages(struct mt_source *source, const struct mt_snapshot *snaps
 {
     struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
 
-    return mt_count_intervals(&s->count, snapshot, intervals, n_intervals, next, deadline_ns);
+    s->count.deadline_ns = deadline_ns;
+    return mt_count_intervals(&s->count, snapshot, intervals, n_intervals, next);
 }
 
 static const struct mt_source_ops ops = {

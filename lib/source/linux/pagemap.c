@@ -47,10 +47,11 @@ void mt_pagemap_tally(const uint64_t *entries, uint64_t n, uint64_t page_bytes,
     pages->bytes[MT_PAGE_GUARD] += guards * page_bytes;
 }
 
-/* Reads entries from `start` on; *out_n > 0 of them. */
-static int read_entries(struct mt_pagemap *p, uint64_t start, uint64_t wanted, uint64_t *out_n)
+/* Reads the next entries of [start, end), one at least. */
+static int read_entries(struct mt_pagemap *p, uint64_t start, uint64_t end)
 {
     off_t offset = (off_t)(start / p->page_bytes * sizeof(uint64_t));
+    uint64_t wanted = (end - start) / p->page_bytes, n;
     ssize_t got;
     int64_t ns;
 
@@ -65,43 +66,42 @@ static int read_entries(struct mt_pagemap *p, uint64_t start, uint64_t wanted, u
         return mt_error_set(TRACER_ESTATE, "the process has ended");
     if (got < (ssize_t)sizeof(uint64_t))
         return mt_error_set(TRACER_EIO, "pagemap ended: %s", got < 0 ? strerror(errno) : "empty");
-    *out_n = (uint64_t)got / sizeof(uint64_t);
-    mt_slice_adapt(&p->slice, *out_n, ns);
+    n = (uint64_t)got / sizeof(uint64_t);
+    p->start = start;
+    p->end = start + n * p->page_bytes;
+    mt_slice_adapt(&p->slice, n, ns);
     return TRACER_OK;
 }
 
-/* Gives the entries of [start, end) to the intervals from *i on, and moves *i. */
-static void share_out(const struct mt_pagemap *p, uint64_t start, uint64_t end,
-                      struct mt_interval *intervals, uint32_t n, uint32_t *i)
+/* Gives the entries to the intervals, which begin with one that does not lie wholly below them.
+ * Returns how many of the intervals are done. */
+static uint32_t share_out(const struct mt_pagemap *p, struct mt_interval *intervals, uint32_t n)
 {
-    for (uint64_t at = start; *i < n && intervals[*i].base < end;) {
-        struct mt_interval *v = &intervals[*i];
-        uint64_t from = v->base > at ? v->base : at;
-        uint64_t to = v->end < end ? v->end : end;
+    for (uint32_t i = 0; i < n; i++) {
+        struct mt_interval *v = &intervals[i];
+        uint64_t from = v->base > p->start ? v->base : p->start;
+        uint64_t to = v->end < p->end ? v->end : p->end;
 
         if (from < to)
-            mt_pagemap_tally(p->entries + (from - start) / p->page_bytes,
+            mt_pagemap_tally(p->entries + (from - p->start) / p->page_bytes,
                              (to - from) / p->page_bytes, p->page_bytes, &v->pages);
-        if (v->end > end)
-            return;
-        at = to > at ? to : at;
-        ++*i;
+        if (v->end > p->end)
+            return i;
     }
+    return n;
 }
 
 int mt_pagemap_count(struct mt_pagemap *p, uint64_t start, uint64_t end,
                      struct mt_interval *intervals, uint32_t n_intervals)
 {
-    uint32_t i = 0;
+    uint32_t done = 0;
 
-    while (start < end) {
-        uint64_t n = 0;
-        int error = read_entries(p, start, (end - start) / p->page_bytes, &n);
+    for (; start < end; start = p->end) {
+        int error = read_entries(p, start, end);
 
         if (error)
             return error;
-        share_out(p, start, start + n * p->page_bytes, intervals, n_intervals, &i);
-        start += n * p->page_bytes;
+        done += share_out(p, intervals + done, n_intervals - done);
     }
     return TRACER_OK;
 }

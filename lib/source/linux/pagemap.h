@@ -16,6 +16,7 @@ struct mt_pagemap {
     uint64_t page_bytes;
     struct mt_pace *pace;
     struct mt_slice slice; /* entries of one read */
+    uint64_t start, end;   /* addresses of the entries read last */
 };
 
 void mt_pagemap_init(struct mt_pagemap *p, int fd, uint64_t *entries, struct mt_pace *pace);

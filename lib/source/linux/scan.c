@@ -45,8 +45,15 @@ static uint64_t pages_found(const struct mt_scan *s, uint32_t n)
     return bytes / mt_os_page_bytes();
 }
 
-int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any, uint32_t *out_n,
-                 uint64_t *out_next)
+/* A slice of address space may hold holes, which cost nothing: no more is learned from it than
+ * was meant to be mapped. */
+static void adapt(struct mt_scan *s, uint64_t covered, uint64_t found, int64_t ns)
+{
+    mt_slice_adapt(&s->bytes, covered < s->bytes.units ? covered : s->bytes.units, ns);
+    mt_slice_adapt(&s->pages, found, ns);
+}
+
+int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any)
 {
     struct mt_scan_arg arg = {
         .size = sizeof(arg),
@@ -69,12 +76,11 @@ int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any, 
     if (n < 0)
         return mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
     found = pages_found(s, (uint32_t)n);
-    *out_next = end;
-    if ((uint32_t)n == MT_SCAN_REGIONS || found >= arg.max_pages)
-        *out_next = s->regions[n - 1].end;
-    mt_slice_adapt(&s->bytes, *out_next - start, ns);
-    mt_slice_adapt(&s->pages, found, ns);
-    *out_n = (uint32_t)n;
+    s->n = (uint32_t)n;
+    s->next = end;
+    if (s->n == MT_SCAN_REGIONS || found >= arg.max_pages)
+        s->next = s->regions[n - 1].end;
+    adapt(s, s->next - start, found, ns);
     return TRACER_OK;
 }
 

@@ -21,15 +21,18 @@ struct mt_scan {
     struct mt_pace *pace;
     struct mt_slice bytes; /* mapped bytes of one call */
     struct mt_slice pages; /* matching pages of one call */
+
+    /* what the last step found */
+    uint32_t n;    /* of regions */
+    uint64_t next; /* where to go on */
 };
 
 /* Tries what the kernel can. */
 void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace);
 
-/* Fills `regions` with the pages of [start, end) that are in any category of `any`. Sets *out_n,
- * and *out_next to where to go on (`end` = done). TRACER_EIO when the kernel refuses. */
-int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any, uint32_t *out_n,
-                 uint64_t *out_next);
+/* Fills `regions` with the pages of [start, end) that are in any category of `any`, and sets `n`
+ * and `next` (`end` = done). TRACER_EIO when the kernel refuses. */
+int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any);
 
 /* Adds `bytes` of one region's kind to the counts of private anonymous memory. */
 void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes);

@@ -112,8 +112,9 @@ static int64_t cgroup_limit(uint32_t pid)
         name = line + strlen("0::");
     }
     name[strcspn(name, "\n")] = '\0';
-    snprintf(path, sizeof(path), v1 ? "/sys/fs/cgroup/memory%s/memory.limit_in_bytes"
-                                    : "/sys/fs/cgroup%s/memory.max", name);
+    snprintf(path, sizeof(path),
+             v1 ? "/sys/fs/cgroup/memory%s/memory.limit_in_bytes" : "/sys/fs/cgroup%s/memory.max",
+             name);
     return read_text(path, value, sizeof(value)) ? number_behind(value, "") : -1;
 }
 
@@ -128,14 +129,15 @@ static void read_stat(uint32_t pid, struct mt_os_facts *out)
 
     if (!read_process_text(pid, "stat", text, sizeof(text)) || !(p = strrchr(text, ')')))
         return;
-    if (sscanf(p + 1, " %*c %lld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-               "%*d %llu", &parent, &start) != 2)
+    if (sscanf(p + 1,
+               " %*c %lld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+               "%*d %llu",
+               &parent, &start) != 2)
         return;
     out->parent_pid = parent;
-    if (read_text("/proc/stat", boot, sizeof(boot)) &&
-        (boot_s = number_behind(boot, "btime")) >= 0)
-        out->process_start_ns = boot_s * 1000000000 +
-                                (int64_t)(start * (1000000000u / (unsigned)sysconf(_SC_CLK_TCK)));
+    if (read_text("/proc/stat", boot, sizeof(boot)) && (boot_s = number_behind(boot, "btime")) >= 0)
+        out->process_start_ns =
+            boot_s * 1000000000 + (int64_t)(start * (1000000000u / (unsigned)sysconf(_SC_CLK_TCK)));
 }
 
 void mt_os_facts_read(uint32_t pid, struct mt_os_facts *out)

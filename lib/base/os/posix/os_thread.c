@@ -70,7 +70,7 @@ static void *thread_main(void *user)
  * faults must stay deliverable, else a fault would be an unconditional kill without a handler. */
 static void block_asynchronous_signals(sigset_t *before)
 {
-    static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT };
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t set;
 
     sigfillset(&set);
@@ -81,7 +81,7 @@ static void block_asynchronous_signals(sigset_t *before)
 
 static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
 {
-    struct sched_param normal = { .sched_priority = 0 };
+    struct sched_param normal = {.sched_priority = 0};
     pthread_attr_t attributes;
     sigset_t before;
     int error;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* claim/linux: what the providers ask about regions. In: a snapshot. Out: yes or no.
  * Called by the providers. Pure. */
-#include "claim/linux/look.h"
+#include "claim/linux/provider.h"
 
 #include <string.h>
 
 #include "base/compiler.h"
 
 /* File-backed by name only: private mappings of them are ordinary memory. */
-static const char *const anonymous_files[] = { "/dev/zero", "/anon_hugepage" };
+static const char *const anonymous_files[] = {"/dev/zero", "/anon_hugepage"};
 
 bool mt_look_has_name(const struct mt_look *look, const struct mt_region *r, const char *name)
 {

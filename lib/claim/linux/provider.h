@@ -2,8 +2,8 @@
 /* What a provider gets to work with, and the providers themselves. Each keeps its memory of the
  * last collection in a struct of its own; its file says what it knows and how it knows it.
  * Layouts are those of 64-bit processes; of others only names and shapes are known. */
-#ifndef MT_CLAIM_LINUX_LOOK_H
-#define MT_CLAIM_LINUX_LOOK_H
+#ifndef MT_CLAIM_LINUX_PROVIDER_H
+#define MT_CLAIM_LINUX_PROVIDER_H
 
 #include "base/snapshot.h"
 #include "claim/claim.h"
@@ -17,6 +17,7 @@ enum mt_allocator {
     MT_ALLOCATOR_MIMALLOC,
     MT_ALLOCATOR_TCMALLOC,
     MT_ALLOCATOR_GPERFTOOLS,
+    MT_ALLOCATOR_ASAN,
     MT_ALLOCATOR_COUNT
 };
 
@@ -29,15 +30,15 @@ struct mt_look {
     const struct mt_snapshot *snapshot;
     struct mt_claim_set *out;
     const struct mt_flags *flags; /* NULL = what the regions say is all */
-    uint32_t pid;             /* the process's id, also when it is this one */
+    uint32_t pid;                 /* the process's id, also when it is this one */
     bool self;
-    uint32_t round;           /* counts collections */
+    uint32_t round; /* counts collections */
     enum mt_allocator allocator;
     uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
 };
 
-/* ---- look.c: what regions are ---- */
+/* ---- provider.c: what regions are ---- */
 
 /* Private, without a file on disk, of use to an allocator: readable and writable, no code. */
 bool mt_look_is_data(const struct mt_look *look, const struct mt_region *r);
