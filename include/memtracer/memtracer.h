@@ -17,7 +17,8 @@
  *   tracer_stop() runs.
  * - In a child made by fork() a tracer is inert: every function returns TRACER_ESTATE at once,
  *   takes no lock and touches no file; tracer_stop() frees nothing and returns TRACER_OK. The
- *   child may tracer_start() its own, on another path.
+ *   child may tracer_start() its own, on another path. A fork() waits for the sampler to leave
+ *   SQLite, 10 ms at most.
  * - Strings are UTF-8 or, on Linux, any bytes; they are copied before the call returns.
  * - Sizes are in bytes, times in nanoseconds unless the name says otherwise.
  */
@@ -196,8 +197,9 @@ typedef struct tracer_stats {
  * ETHREAD, EVERSION. Since 0.1. */
 TRACER_API int tracer_start(const char *path, const tracer_options *options, tracer **out);
 
-/* Takes a last sample, commits, turns the file into one plain file, ends the thread and frees
- * `t`. NULL is fine. Returns the first error that recording met since start, the file being as
+/* Takes a last sample, commits, turns the file into one plain file (unless a reader has it open:
+ * then its -wal stays beside it until `memtracer finish`), ends the thread and frees `t`. NULL is
+ * fine. Returns the first error that recording met since start, the file being as
  * complete as it could be made. A dead or stuck sampler is waited for 10 seconds at most.
  * Stopping one tracer twice is an error of the caller that is found while the process remembers
  * the tracer: TRACER_ESTATE. Since 0.1. */

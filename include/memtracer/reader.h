@@ -60,7 +60,8 @@ TRACER_API const char *tracer_schema_sql(void);
 
 /* Makes one plain file of a recording whose process is gone (killed, crashed, powered off): the
  * rest of the -wal is taken over, and runs still called "recording" become "interrupted".
- * TRACER_ESTATE when its process is alive. The only function here that writes. Since 0.1. */
+ * TRACER_ESTATE when its process is alive, or when a reader has the file open. The only function
+ * here that writes. Since 0.1. */
 TRACER_API int tracer_file_finish(const char *path);
 
 #ifdef __cplusplus

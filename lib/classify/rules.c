@@ -65,12 +65,12 @@ static const struct flag_rule {
     char confidence;
     uint32_t claim_flags;
 } flag_rules[] = {
-    { MT_REGION_LOST, MT_TYPE_UNUSABLE, 'A', 0 },
-    { MT_REGION_GUARD, MT_TYPE_UNUSABLE, 'A', MT_CLAIM_GUARD },
-    { MT_REGION_IMAGE, MT_TYPE_IMAGE, 'A', 0 },
-    { MT_REGION_DATA, MT_TYPE_MAPPED_FILE, 'A', 0 },
-    { MT_REGION_SECTION, MT_TYPE_SHAREABLE, 'A', 0 },
-    { MT_REGION_PRIVATE, MT_TYPE_PRIVATE, 'B', 0 },
+    {MT_REGION_LOST, MT_TYPE_UNUSABLE, 'A', 0},
+    {MT_REGION_GUARD, MT_TYPE_UNUSABLE, 'A', MT_CLAIM_GUARD},
+    {MT_REGION_IMAGE, MT_TYPE_IMAGE, 'A', 0},
+    {MT_REGION_DATA, MT_TYPE_MAPPED_FILE, 'A', 0},
+    {MT_REGION_SECTION, MT_TYPE_SHAREABLE, 'A', 0},
+    {MT_REGION_PRIVATE, MT_TYPE_PRIVATE, 'B', 0},
 };
 
 static struct mt_rule_answer answer(uint8_t type, char confidence, uint32_t claim_flags)

@@ -202,8 +202,8 @@ int mt_db_make_plain(struct mt_db *db)
 
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
-    if (!error && !plain)
-        return mt_error_set(TRACER_EDB,
+    if ((!error && !plain) || error == TRACER_ESTATE)
+        return mt_error_set(TRACER_ESTATE,
                             "%s: a reader has it open, so its -wal stays beside it; "
                             "end the reader and run `memtracer finish`",
                             db->path);

@@ -262,5 +262,7 @@ int mt_recorder_close(struct mt_recorder *r, const char *state, const char *deta
     mt_db_close(&r->db);
     mt_memory_free(r->string_rows);
     mt_memory_free(r);
+    if (last == TRACER_ESTATE) /* somebody is looking at the file: it is complete all the same */
+        last = TRACER_OK;
     return error ? error : last;
 }

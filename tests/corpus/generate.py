@@ -90,7 +90,7 @@ def kept_growth(r, cls, times, base, label):
     if cls == "linear":
         onset = r.uniform(0.2, 0.5) * span if r.random() < 0.3 else 0.0
         label["onset"] = onset
-        pieces = r.choice((80, 200, 1000, 5000))
+        pieces = r.choice((80, 200, 1000, 5000)) * len(label["starts"])
         marks = sorted(onset + r.random() * (span - onset) for _ in range(pieces))
         if r.random() < 0.15:
             half = onset + (span - onset) * r.uniform(0.35, 0.65)
@@ -163,10 +163,12 @@ def make_load(r, times, size, period, wander):
 
 
 def make_bursts(r, times, size):
+    """Short and rare: together at most about a tenth of the time."""
     bursts = []
     t = 0.0
+    many = max(1, min(r.randint(8, 25), times.n // 25))
     while t < times.span:
-        t += r.expovariate(1.0) * times.span / r.randint(8, 25)
+        t += r.expovariate(1.0) * times.span / many
         bursts.append((t, times.dt * r.uniform(1, 4), size * r.uniform(0.3, 1)))
 
     def wave(t):

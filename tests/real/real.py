@@ -13,6 +13,7 @@ output and exit code. While it rests, its file is compared with the kernel:
 A program that is not installed is skipped with its package's name. Exit 1 on a failure.
 """
 import argparse
+import contextlib
 import os
 import re
 import shutil
@@ -239,8 +240,12 @@ def read_smaps(pid):
     return sum(1024 * int(n) for n in re.findall(r"^(?:Rss|\w+_Hugetlb):\s+(\d+) kB", text, re.M))
 
 
+def look(db):
+    return contextlib.closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True))
+
+
 def traced_pid(db):
-    with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as c:
+    with look(db) as c:
         return c.execute("SELECT pid, start_monotonic_ns FROM run ORDER BY id DESC").fetchone()
 
 
@@ -259,7 +264,7 @@ def quiet_comparison(db, patience=25):
         if before is None or before != after:
             continue
         time.sleep(1.3)
-        with sqlite3.connect(f"file:{db}?mode=ro", uri=True) as c:
+        with look(db) as c:
             row = c.execute("SELECT id FROM sample WHERE t_ns <= ? AND until_ns >= ?",
                             (t1, t2)).fetchone()
             if row:
@@ -305,7 +310,7 @@ def check(name, memtracer, seconds, folder):
     for what, a, b in zip(("output", "exit code", "load's answer"), plain, traced):
         if a != b:
             problems.append(f"{what} differs: {a!r} without, {b!r} with the tracer")
-    with sqlite3.connect(db) as c:
+    with look(db) as c:
         samples, off, ticks, failed = c.execute(
             "SELECT count(*), sum(flags & 1), sum(ticks), sum(flags >> 6 & 1) FROM sample").fetchone()
         cpu, wall = c.execute("SELECT sum(cost_cpu_ns), max(until_ns) FROM sample").fetchone()

@@ -169,7 +169,7 @@ static void what_is_no_heap_is_not_read_again(void **state)
 
     (void)state;
     build_region(h, rw, "rw-p", "");
-    poke_heap(h, h + 0x50, 0, 0x21000, 0x1000);
+    poke_heap(h, h + 0x51, 0, 0x21000, 0x1000);
     collect();
     n_fake_reads = 0;
     collect();

@@ -81,7 +81,7 @@ static void looks_are_whole_under_churn(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(looks_are_whole_under_churn) };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(looks_are_whole_under_churn)};
 
     return cmocka_run_group_tests(tests, look_begin, look_end);
 }

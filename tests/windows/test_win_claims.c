@@ -36,9 +36,9 @@ static void modules_are_those_of_the_loader(void **state)
         assert_int_equal(found->end - found->base, (info.SizeOfImage + 4095) / 4096 * 4096);
     }
     mt_win_utf8(wide, GetModuleFileNameW(NULL, wide, MT_COUNT_OF(wide)), path, sizeof(path));
-    assert_int_equal(_stricmp(mt_strings_get(look.strings,
-                                             module_at(GetModuleHandleW(NULL))->path, NULL),
-                              path), 0);
+    assert_int_equal(
+        _stricmp(mt_strings_get(look.strings, module_at(GetModuleHandleW(NULL))->path, NULL), path),
+        0);
 }
 
 /* ---- threads ---- */
@@ -136,7 +136,7 @@ static void the_looking_thread_is_the_tracers(void **state)
 /* All that HeapWalk lists of a heap is HEAP, regions and blocks in them and outside. */
 static void expect_heap_whole(HANDLE heap)
 {
-    PROCESS_HEAP_ENTRY e = { .lpData = NULL };
+    PROCESS_HEAP_ENTRY e = {.lpData = NULL};
     static const void *blocks[4096];
     unsigned n = 0;
 

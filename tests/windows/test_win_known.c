@@ -97,8 +97,8 @@ static void guard_pages_are_not_committed_and_not_sprung(void **state)
 
 static void a_section_is_shareable(void **state)
 {
-    HANDLE section = CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, MIB(4),
-                                        NULL);
+    HANDLE section =
+        CreateFileMappingW(INVALID_HANDLE_VALUE, NULL, PAGE_READWRITE, 0, MIB(4), NULL);
     void *p;
 
     (void)state;

@@ -52,7 +52,9 @@ static void a_punctuated_leak_is_three_rows(void **state)
     assert_int_equal(host_ask("SELECT * FROM punctuated_growth").n_rows, 3);
     assert_int_equal(host_ask("SELECT * FROM punctuated_growth WHERE type = 'heap' "
                               "AND bytes BETWEEN 4194304 AND 4325376 "
-                              "AND mark = 'command ' || step").n_rows, 3);
+                              "AND mark = 'command ' || step")
+                         .n_rows,
+                     3);
     assert_int_equal(host_ask("SELECT sum(flags & 1) FROM sample").integer, 0);
     assert_string_equal(host_ask("PRAGMA integrity_check").text, "ok");
     for (int i = 0; i < 3; i++)
@@ -67,16 +69,18 @@ static void the_run_says_where_it_ran(void **state)
     assert_int_equal(tracer_stop(t), 0);
     assert_int_equal(host_ask("SELECT pid FROM run").integer, GetCurrentProcessId());
     assert_int_equal(host_ask("SELECT name = 'test_win_record.exe' AND os LIKE 'Windows %' "
-                              "AND host <> '' AND host_memory_bytes > 0 FROM run").integer, 1);
-    assert_int_equal(host_ask("SELECT abs(start_wall_ns - process_start_ns) < 600e9 FROM run")
-                         .integer, 1);
+                              "AND host <> '' AND host_memory_bytes > 0 FROM run")
+                         .integer,
+                     1);
+    assert_int_equal(
+        host_ask("SELECT abs(start_wall_ns - process_start_ns) < 600e9 FROM run").integer, 1);
 }
 
 /* The tracer's own blocks and the stack of its thread are of type tracer and of no other. */
 static void the_tracer_shows_its_own_cost(void **state)
 {
     tracer *t = host_start(1000, 0);
-    tracer_stats stats = { .size = sizeof(stats) };
+    tracer_stats stats = {.size = sizeof(stats)};
     uint64_t bytes = host_row(t, TRACER_TYPE_TRACER).size_bytes;
 
     (void)state;
@@ -84,7 +88,9 @@ static void the_tracer_shows_its_own_cost(void **state)
     assert_true(stats.own_bytes > 0);
     assert_true(bytes >= stats.own_bytes && bytes <= stats.own_bytes + 2 * MIB);
     assert_int_equal(host_ask("SELECT count(*) FROM thread WHERE name = "
-                              "(SELECT id FROM string WHERE text = 'memtracer')").integer, 1);
+                              "(SELECT id FROM string WHERE text = 'memtracer')")
+                         .integer,
+                     1);
     assert_int_equal(tracer_stop(t), 0);
 }
 
@@ -108,7 +114,7 @@ static void another_process_is_watched(void **state)
 {
     HANDLE pipe;
     PROCESS_INFORMATION child = host_spawn(L"--idle", &pipe);
-    tracer_stats stats = { .size = sizeof(stats), .state = 0 };
+    tracer_stats stats = {.size = sizeof(stats), .state = 0};
     tracer_type_bytes private_row, stack;
     tracer *t;
 
@@ -185,7 +191,7 @@ static int be_recorded(void)
 
 static int read_rows(void)
 {
-    struct host_answer a = { 0, "", 0 };
+    struct host_answer a = {0, "", 0};
     tracer_reader *r = NULL;
 
     if (tracer_reader_open(host_db, &r) ||

@@ -27,8 +27,10 @@ static struct win_names *names;
 
 #define AT(address) ((void *)(uintptr_t)(address))
 #define ROW(base, bytes, state, type, protect, alloc, alloc_protect)                               \
-    { .BaseAddress = AT(base), .AllocationBase = AT(alloc), .AllocationProtect = alloc_protect,    \
-      .RegionSize = bytes, .State = state, .Protect = protect, .Type = type }
+    {                                                                                              \
+        .BaseAddress = AT(base), .AllocationBase = AT(alloc), .AllocationProtect = alloc_protect,  \
+        .RegionSize = bytes, .State = state, .Protect = protect, .Type = type                      \
+    }
 
 static void fill_free(const struct layout *l, uint64_t address, MEMORY_BASIC_INFORMATION *out)
 {
@@ -37,8 +39,10 @@ static void fill_free(const struct layout *l, uint64_t address, MEMORY_BASIC_INF
     for (unsigned i = l->n_rows; i-- > 0;)
         if ((uintptr_t)l->rows[i].BaseAddress > address)
             end = (uintptr_t)l->rows[i].BaseAddress;
-    *out = (MEMORY_BASIC_INFORMATION){ .BaseAddress = AT(address), .RegionSize = end - address,
-                                       .State = MEM_FREE, .Protect = PAGE_NOACCESS };
+    *out = (MEMORY_BASIC_INFORMATION){.BaseAddress = AT(address),
+                                      .RegionSize = end - address,
+                                      .State = MEM_FREE,
+                                      .Protect = PAGE_NOACCESS};
 }
 
 static size_t query(void *user, uint64_t address, MEMORY_BASIC_INFORMATION *out)
@@ -60,8 +64,7 @@ static size_t query(void *user, uint64_t address, MEMORY_BASIC_INFORMATION *out)
     return sizeof(*out);
 }
 
-static bool no_working_set(void *user MT_UNUSED,
-                           PSAPI_WORKING_SET_EX_INFORMATION *pages MT_UNUSED,
+static bool no_working_set(void *user MT_UNUSED, PSAPI_WORKING_SET_EX_INFORMATION *pages MT_UNUSED,
                            uint32_t n MT_UNUSED)
 {
     return false;
@@ -81,7 +84,7 @@ static uint32_t mapped_name(void *user MT_UNUSED, uint64_t address, wchar_t *out
 
 static int walk(struct layout *l)
 {
-    const struct win_calls calls = { query, no_working_set, mapped_name, l };
+    const struct win_calls calls = {query, no_working_set, mapped_name, l};
 
     snapshot.space_base = 0x10000;
     snapshot.space_end = UNTIL;
@@ -130,7 +133,7 @@ static void a_stack_has_reserve_guard_and_committed_part(void **state)
             PAGE_READWRITE),
         ROW(0x2fe000, 0x2000, MEM_COMMIT, MEM_PRIVATE, PAGE_READWRITE, 0x200000, PAGE_READWRITE),
     };
-    struct layout l = { rows, 3, 0, 0 };
+    struct layout l = {rows, 3, 0, 0};
 
     (void)state;
     assert_int_equal(walk(&l), 0);
@@ -154,7 +157,7 @@ static void equal_neighbours_are_one_region_within_an_allocation_only(void **sta
         ROW(0x110000, 0x20000, MEM_RESERVE, MEM_PRIVATE, 0, 0x100000, PAGE_READWRITE),
         ROW(0x130000, 0x10000, MEM_RESERVE, MEM_PRIVATE, 0, 0x130000, PAGE_READWRITE),
     };
-    struct layout l = { rows, 3, 0, 0 };
+    struct layout l = {rows, 3, 0, 0};
 
     (void)state;
     assert_int_equal(walk(&l), 0);
@@ -170,7 +173,7 @@ static void what_is_free_below_a_border_is_lost(void **state)
         ROW(0x110000, 0xf000, MEM_COMMIT, MEM_PRIVATE, PAGE_READONLY, 0x110000, PAGE_READONLY),
         ROW(0x120000, 0x10000, MEM_COMMIT, MEM_PRIVATE, PAGE_READWRITE, 0x120000, PAGE_READWRITE),
     };
-    struct layout l = { rows, 3, 0, 0 };
+    struct layout l = {rows, 3, 0, 0};
 
     (void)state;
     assert_int_equal(walk(&l), 0);
@@ -195,7 +198,7 @@ static void two_terabytes_of_bitmap_are_reserved_only(void **state)
         ROW(0x7df5e502a000, 0x1fffafd6000, MEM_RESERVE, MEM_MAPPED, 0, 0x7df5e0000000,
             PAGE_NOACCESS),
     };
-    struct layout l = { rows, 5, 0, 0 };
+    struct layout l = {rows, 5, 0, 0};
     uint64_t reserved = 0, committed_mapped = 0;
 
     (void)state;
@@ -225,7 +228,7 @@ static void pieces_of_an_image_have_its_name_and_their_offset(void **state)
         ROW(0x7ff600005000, 0x2000, MEM_COMMIT, MEM_IMAGE, PAGE_WRITECOPY, 0x7ff600000000,
             PAGE_EXECUTE_WRITECOPY),
     };
-    struct layout l = { rows, 3, 0, 0 };
+    struct layout l = {rows, 3, 0, 0};
 
     (void)state;
     assert_int_equal(walk(&l), 0);
@@ -247,8 +250,8 @@ static void a_walk_that_is_refused_ends(void **state)
     static const MEMORY_BASIC_INFORMATION rows[] = {
         ROW(0x100000, 0x10000, MEM_COMMIT, MEM_PRIVATE, PAGE_READWRITE, 0x100000, PAGE_READWRITE),
     };
-    struct layout nothing = { rows, 1, 1, 0 };
-    struct layout half = { rows, 1, 0x110000, 0 };
+    struct layout nothing = {rows, 1, 1, 0};
+    struct layout half = {rows, 1, 0x110000, 0};
 
     (void)state;
     assert_int_equal(walk(&nothing), TRACER_EIO);

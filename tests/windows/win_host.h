@@ -21,7 +21,7 @@ static char host_db[1100];
 
 static inline void host_delete(void)
 {
-    static const char *const endings[] = { "", "-wal", "-shm", "-journal" };
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     wchar_t wide[1200];
     char path[1200];
 
@@ -71,8 +71,8 @@ static inline tracer *host_start(uint32_t interval_ms, uint32_t pid)
 static inline tracer_type_bytes host_row(tracer *t, uint32_t type)
 {
     tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
-    tracer_totals totals = { .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY,
-                             .types = rows };
+    tracer_totals totals = {
+        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
 
     if (tracer_sample(t) || tracer_get_totals(t, &totals))
         fail_msg("%s", tracer_last_error());
@@ -106,7 +106,7 @@ static inline int host_take_row(void *user, uint32_t n, const char *const *names
 /* The first column of the first row, and the number of rows. */
 static inline struct host_answer host_ask(const char *sql)
 {
-    struct host_answer a = { 0, "", 0 };
+    struct host_answer a = {0, "", 0};
     tracer_reader *r = NULL;
 
     if (tracer_reader_open(host_db, &r) || tracer_reader_query(r, sql, NULL, 0, host_take_row, &a))
@@ -119,8 +119,8 @@ static inline struct host_answer host_ask(const char *sql)
  * output is read by host_wait_ready(). */
 static inline PROCESS_INFORMATION host_spawn(const wchar_t *word, HANDLE *out_pipe)
 {
-    SECURITY_ATTRIBUTES inherit = { sizeof(inherit), NULL, TRUE };
-    STARTUPINFOW start = { .cb = sizeof(start), .dwFlags = STARTF_USESTDHANDLES };
+    SECURITY_ATTRIBUTES inherit = {sizeof(inherit), NULL, TRUE};
+    STARTUPINFOW start = {.cb = sizeof(start), .dwFlags = STARTF_USESTDHANDLES};
     PROCESS_INFORMATION child;
     wchar_t exe[1024], command[1200], path[1200];
 

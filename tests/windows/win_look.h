@@ -20,8 +20,8 @@
 #include <psapi.h>
 
 #define LOOK_REGIONS 32768
-#define KIB(n) ((int64_t)(n) * 1024)
-#define MIB(n) ((int64_t)(n) * 1024 * 1024)
+#define KIB(n) ((int64_t)(n)*1024)
+#define MIB(n) ((int64_t)(n)*1024 * 1024)
 
 static struct {
     struct mt_strings *strings;
@@ -48,20 +48,20 @@ static inline void look_now(void)
     mt_classify_overlay(&look.snapshot, look.claims.claims, look.claims.n_claims, look.scratch,
                         &look.list);
     assert_int_equal(look.source->ops->count(look.source, &look.snapshot, look.list.items,
-                                             look.list.n, &next, 0), 0);
+                                             look.list.n, &next, 0),
+                     0);
     assert_int_equal(next, look.list.n);
     mt_classify_settle(&look.snapshot, &look.list);
     look.levels.present = 0;
-    look.flags = look.snapshot.flags | mt_classify_totals(&look.snapshot, &look.list,
-                                                          &look.counters, &look.levels);
+    look.flags = look.snapshot.flags |
+                 mt_classify_totals(&look.snapshot, &look.list, &look.counters, &look.levels);
 }
 
 /* Warm, so that two looks without anything between them are equal. */
 static inline int look_begin(void **state)
 {
     (void)state;
-    if (mt_strings_new(65536, 4u << 20, &look.strings) ||
-        mt_source_open_process(0, &look.source) ||
+    if (mt_strings_new(65536, 4u << 20, &look.strings) || mt_source_open_process(0, &look.source) ||
         mt_claimer_open(0, look.strings, &look.claimer) ||
         mt_snapshot_init(&look.snapshot, look.strings, LOOK_REGIONS) ||
         mt_claim_set_init(&look.claims, LOOK_REGIONS, 1024, 1024) ||

@@ -76,7 +76,7 @@ bool win_read(const struct mt_claimer *c, uint64_t address, void *out, size_t by
 
 bool win_read_resident(const struct mt_claimer *c, uint64_t address, void *out, size_t bytes)
 {
-    PSAPI_WORKING_SET_EX_INFORMATION page = { .VirtualAddress = (void *)(uintptr_t)address };
+    PSAPI_WORKING_SET_EX_INFORMATION page = {.VirtualAddress = (void *)(uintptr_t)address};
 
     return QueryWorkingSetEx(c->process, &page, sizeof(page)) && page.VirtualAttributes.Valid &&
            win_read(c, address, out, bytes);

@@ -50,7 +50,7 @@ static void keep_part(struct win_heaps *h, uint64_t base, uint64_t end, uint64_t
     uint32_t n = h->n_parts[h->now];
 
     if (n < WIN_HEAP_PARTS && base < end)
-        h->parts[h->now][h->n_parts[h->now]++] = (struct win_heap_part){ base, end, heap };
+        h->parts[h->now][h->n_parts[h->now]++] = (struct win_heap_part){base, end, heap};
 }
 
 /* ---- lists ---- */
@@ -114,7 +114,7 @@ static void search_header(struct search *s)
     if (!win_read(s->claimer, s->heap, words, bytes))
         return;
     for (uint32_t i = 0; i + 1 < bytes / sizeof(uint64_t); i++) {
-        const struct link link = { words[i], words[i + 1] };
+        const struct link link = {words[i], words[i + 1]};
 
         if (is_new_list(s, link))
             follow(s, s->heap + i * sizeof(uint64_t), link);
@@ -139,8 +139,8 @@ static void take_over_parts(struct search *s)
 
 static void search_heap(struct mt_claimer *c, const struct mt_snapshot *snapshot, HANDLE handle)
 {
-    struct search s = { .claimer = c, .snapshot = snapshot, .heap = (uintptr_t)handle,
-                        .broken = true };
+    struct search s = {
+        .claimer = c, .snapshot = snapshot, .heap = (uintptr_t)handle, .broken = true};
 
     uint32_t first;
 
@@ -164,12 +164,13 @@ static void claim_part(const struct win_heap_part *p, uint32_t owner, struct mt_
 {
     bool first = p->base == p->heap;
 
-    mt_claim_add(out, &(struct mt_claim){ .base = p->base, .end = p->end, .owner = owner,
-                                          .type = MT_TYPE_HEAP,
-                                          .rank = first ? MT_RANK_ARENA : MT_RANK_CHUNK,
-                                          .flags = MT_CLAIM_APART,
-                                          .confidence = first ? MT_CONFIDENCE_A
-                                                              : MT_CONFIDENCE_B });
+    mt_claim_add(out, &(struct mt_claim){.base = p->base,
+                                         .end = p->end,
+                                         .owner = owner,
+                                         .type = MT_TYPE_HEAP,
+                                         .rank = first ? MT_RANK_ARENA : MT_RANK_CHUNK,
+                                         .flags = MT_CLAIM_APART,
+                                         .confidence = first ? MT_CONFIDENCE_A : MT_CONFIDENCE_B});
 }
 
 void win_claim_heaps(struct mt_claimer *c, const struct mt_snapshot *snapshot,

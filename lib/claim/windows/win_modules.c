@@ -13,14 +13,17 @@ static bool continues_image(const struct mt_region *before, const struct mt_regi
 
 static void add_module(struct mt_claim_set *out, uint64_t base, uint64_t end, uint32_t path)
 {
-    mt_claim_add(out, &(struct mt_claim){ .base = base, .end = end, .owner = path,
-                                          .type = MT_TYPE_IMAGE, .rank = MT_RANK_IMAGE,
-                                          .confidence = MT_CONFIDENCE_A });
+    mt_claim_add(out, &(struct mt_claim){.base = base,
+                                         .end = end,
+                                         .owner = path,
+                                         .type = MT_TYPE_IMAGE,
+                                         .rank = MT_RANK_IMAGE,
+                                         .confidence = MT_CONFIDENCE_A});
     if (out->n_modules == out->module_capacity) {
         out->truncated = true;
         return;
     }
-    out->modules[out->n_modules++] = (struct mt_module){ .base = base, .end = end, .path = path };
+    out->modules[out->n_modules++] = (struct mt_module){.base = base, .end = end, .path = path};
 }
 
 void win_claim_modules(const struct mt_snapshot *s, struct mt_claim_set *out)

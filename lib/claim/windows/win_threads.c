@@ -81,10 +81,13 @@ static uint32_t owner_of(const struct look *l, const struct mt_thread *t)
 static void claim_block(const struct look *l, uint64_t base, uint64_t bytes, uint32_t owner,
                         uint32_t thread)
 {
-    mt_claim_add(l->out, &(struct mt_claim){ .base = base, .end = base + bytes, .owner = owner,
-                                             .thread = thread, .type = MT_TYPE_PRIVATE,
-                                             .rank = MT_RANK_NAME,
-                                             .confidence = MT_CONFIDENCE_A });
+    mt_claim_add(l->out, &(struct mt_claim){.base = base,
+                                            .end = base + bytes,
+                                            .owner = owner,
+                                            .thread = thread,
+                                            .type = MT_TYPE_PRIVATE,
+                                            .rank = MT_RANK_NAME,
+                                            .confidence = MT_CONFIDENCE_A});
 }
 
 /* Reserve and guard lie over the claim of the whole stack. */
@@ -114,13 +117,13 @@ static void claim_inaccessible(const struct look *l, struct mt_thread *t, uint32
 static void claim_stack(const struct look *l, struct mt_thread *t, uint32_t first)
 {
     bool is_own = l->claimer->is_self && t->tid == GetCurrentThreadId();
-    const struct mt_claim claim = { .base = t->stack_base,
-                                    .end = t->stack_base + t->stack_bytes,
-                                    .owner = owner_of(l, t),
-                                    .thread = t->tid,
-                                    .type = is_own ? MT_TYPE_TRACER : MT_TYPE_STACK,
-                                    .rank = is_own ? MT_RANK_TRACER : MT_RANK_STACK,
-                                    .confidence = MT_CONFIDENCE_A };
+    const struct mt_claim claim = {.base = t->stack_base,
+                                   .end = t->stack_base + t->stack_bytes,
+                                   .owner = owner_of(l, t),
+                                   .thread = t->tid,
+                                   .type = is_own ? MT_TYPE_TRACER : MT_TYPE_STACK,
+                                   .rank = is_own ? MT_RANK_TRACER : MT_RANK_STACK,
+                                   .confidence = MT_CONFIDENCE_A};
 
     mt_claim_add(l->out, &claim);
     claim_inaccessible(l, t, first, claim);
@@ -172,8 +175,9 @@ static void look_at_thread(struct look *l, HANDLE thread)
         return;
     }
     t = &l->out->threads[l->out->n_threads++];
-    *t = (struct mt_thread){ .tid = (uint32_t)basic.thread_id, .name = name_of(l, thread),
-                             .start_ticks = start_of(thread) };
+    *t = (struct mt_thread){.tid = (uint32_t)basic.thread_id,
+                            .name = name_of(l, thread),
+                            .start_ticks = start_of(thread)};
     look_at_stack(l, (uintptr_t)basic.teb, t);
     look_at_teb(l, (uintptr_t)basic.teb, t);
 }
@@ -196,7 +200,7 @@ static void each_next(struct look *l, next_thread_fn next)
 static void each_toolhelp(struct look *l)
 {
     HANDLE list = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
-    THREADENTRY32 entry = { .dwSize = sizeof(entry) };
+    THREADENTRY32 entry = {.dwSize = sizeof(entry)};
 
     if (list == INVALID_HANDLE_VALUE)
         return;
@@ -233,7 +237,7 @@ void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,
 {
     FARPROC query = mt_win_procedure("ntdll.dll", "NtQueryInformationThread");
     FARPROC next = mt_win_procedure("ntdll.dll", "NtGetNextThread");
-    struct look l = { .claimer = c, .snapshot = snapshot, .out = out };
+    struct look l = {.claimer = c, .snapshot = snapshot, .out = out};
     next_thread_fn next_thread;
 
     if (!query)

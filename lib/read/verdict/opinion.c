@@ -6,23 +6,27 @@
 
 #include "read/verdict/parts.h"
 
-#define PENALTY 3.0       /* of a cut, in σ² ln n */
-#define PLATEAU 0.07      /* of the growth: less in the last two fifths is a plateau */
-#define LAST_THIRD 0.02   /* and so is less than this in the last third */
-#define MOST_STEPS 55     /* more are pieces of a rate, not events */
-#define POINTS_PER_STEP 3 /* a staircase's floor is seen between its steps */
-#define MOST_INSIDE 0.4   /* of the growth may seem to happen between steps */
-#define SMALL_INSIDE 0.1  /* of it may really happen there */
+#define PENALTY 3.0        /* of a cut, in σ² ln n */
+#define PLATEAU 0.07       /* of the growth: less in the last two fifths is a plateau */
+#define LAST_THIRD 0.02    /* and so is less than this in the last third */
+#define MOST_STEPS 55      /* more are pieces of a rate, not events */
+#define POINTS_PER_STEP 3  /* a staircase's floor is seen between its steps */
+#define MOST_INSIDE 0.4    /* of the growth may seem to happen between steps */
+#define SMALL_INSIDE 0.1   /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
-#define MOVES 0.93              /* lag-one correlation of what is more than noise */
-#define UNEVEN 2.5              /* of two steps the smaller is then noise */
-#define MOMENT 0.04             /* of the life */
+#define MANY_STEPS 12      /* their sizes have a trend that can be told */
+#define MARGIN 1           /* of information, in favour of a curve */
+#define SLOWING 0.65       /* a power of time below this slows down */
+#define LATE_ONSET 0.7     /* of the squares a straight line leaves */
+#define MOVES 0.93         /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5         /* of two steps the smaller is then noise */
+#define MOMENT 0.04        /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
-#define HIDDEN_WIDTHS 2.2       /* widths in a middle plateau */
+#define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
+#define HIDDEN_PRICE 8          /* … the less the points lie on levels */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
-#define HIDDEN_ROUGHNESS 0.12   /* of the typical step */
+#define HIDDEN_ROUGHNESS 0.15  /* of the typical step */
 
 /* Bayes' information of a fit with `parameters` to `n` independent points, smaller is better. */
 static double information(const struct mt_vd_work *w, double sse, double parameters, double n)
@@ -41,6 +45,16 @@ static double best_smooth(const struct mt_vd_work *w, double n)
     return best;
 }
 
+/* Many steps that get smaller as a power of time are a ratchet's. */
+static bool slows_down(const struct mt_vd_work *w)
+{
+    const struct mt_vd_fit *f = w->shape.fit;
+    double straight = fmin(fmin(f[MT_VD_LINE].sse, f[MT_VD_HINGE].sse), f[MT_VD_KINK].sse);
+
+    return w->stairs.n >= MANY_STEPS && f[MT_VD_POWER].parameter < SLOWING &&
+           f[MT_VD_POWER].sse < 0.5 * straight;
+}
+
 /* Nothing is kept between the steps of a staircase, and it needs fewer words than a curve. */
 static bool is_staircase(const struct mt_vd_work *w)
 {
@@ -49,7 +63,8 @@ static bool is_staircase(const struct mt_vd_work *w)
 
     return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
            s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
-           information(w, s->sse, 3 * s->n + 1, n) < best_smooth(w, n);
+           information(w, s->sse, 3 * s->n + 1, n) + MARGIN < best_smooth(w, n) &&
+           !slows_down(w);
 }
 
 static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
@@ -60,7 +75,7 @@ static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
 
     if (f[MT_VD_EXP].sse < 0.8 * straight && f[MT_VD_EXP].parameter > 2.2)
         return MT_VERDICT_EXPONENTIAL;
-    if (f[MT_VD_POWER].sse < 0.6 * bent && f[MT_VD_POWER].parameter < 0.65)
+    if (f[MT_VD_POWER].sse < 0.6 * bent && f[MT_VD_POWER].parameter < SLOWING)
         return MT_VERDICT_FRAGMENTATION;
     return MT_VERDICT_LINEAR;
 }
@@ -131,7 +146,7 @@ static double cut_penalty(const struct mt_vd_work *w)
 static double hidden_stairs(struct mt_vd_work *w, unsigned width)
 {
     const struct mt_vd_stairs *s = &w->stairs;
-    double plateau;
+    double plateau, roughness;
 
     mt_vd_open_floor(w, width);
     mt_vd_judge_trend(w);
@@ -141,10 +156,12 @@ static double hidden_stairs(struct mt_vd_work *w, unsigned width)
     mt_vd_clean_stairs(w);
     if (s->n < FEWEST_STEPS || s->n > MOST_STEPS)
         return INFINITY;
-    plateau = (s->at[s->n - 1].after_s - s->at[0].after_s) / (s->n - 1) / w->thin.end_s;
-    if (plateau * w->thin.n < HIDDEN_WIDTHS * width || fabs(s->inside) > HIDDEN_INSIDE)
+    plateau = (s->at[s->n - 1].after_s - s->at[0].after_s) / (s->n - 1) / w->thin.end_s *
+              w->thin.n / width;
+    roughness = sqrt(s->sse / w->floor.n) / s->typical;
+    if (plateau < HIDDEN_WIDTHS + HIDDEN_PRICE * roughness || fabs(s->inside) > HIDDEN_INSIDE)
         return INFINITY;
-    return sqrt(s->sse / w->floor.n) / s->typical;
+    return roughness;
 }
 
 static bool find_hidden_stairs(struct mt_vd_work *w)

@@ -11,13 +11,16 @@
 #define MOST_FALL 0.35    /* of the growth */
 #define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
 
+/* Where waves lie above, the last block may hold no trough: what no later one confirms does not
+ * count. */
 static unsigned coarsen(struct mt_vd_work *w, double *out)
 {
     const struct mt_vd_floor *f = &w->floor;
-    unsigned m = f->n < MT_VD_COARSE ? f->n : MT_VD_COARSE;
+    unsigned n = f->waves && f->n > 1 ? f->n - 1 : f->n;
+    unsigned m = n < MT_VD_COARSE ? n : MT_VD_COARSE;
 
     for (unsigned k = 0; k < m; k++) {
-        unsigned from = k * f->n / m, to = (k + 1) * f->n / m;
+        unsigned from = k * n / m, to = (k + 1) * n / m;
 
         for (unsigned i = from; i < to; i++)
             w->scratch[i - from] = f->y[i];
@@ -47,6 +50,14 @@ static double largest_fall(const double *z, unsigned n)
     return fall;
 }
 
+/* Share of the growth that lies after this part of the points. */
+static double rise_since(const struct mt_vd_floor *f, double part)
+{
+    unsigned from = (unsigned)(f->n * part);
+
+    return (f->rising[f->n - 1] - f->rising[from]) / fmax(f->growth, 1);
+}
+
 void mt_vd_judge_trend(struct mt_vd_work *w)
 {
     struct mt_vd_trend *trend = &w->trend;
@@ -58,8 +69,8 @@ void mt_vd_judge_trend(struct mt_vd_work *w)
     trend->drawdown = largest_fall(z, n) / fmax(trend->growth, 1);
     trend->certainty = trend->growth / w->floor.sigma;
     trend->tau = kendall(z, n);
-    trend->late = (smooth[n - 1] - smooth[n * 3 / 5]) / fmax(trend->growth, 1);
-    trend->last_third = (smooth[n - 1] - smooth[n * 2 / 3]) / fmax(trend->growth, 1);
+    trend->late = rise_since(&w->floor, 0.6);
+    trend->last_third = rise_since(&w->floor, 2 / 3.0);
     trend->rising = trend->growth >= LEAST_PAGES * w->life.page && trend->drawdown < MOST_FALL &&
                     trend->certainty > LEAST_CERTAINTY;
 }

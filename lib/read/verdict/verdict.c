@@ -17,13 +17,15 @@
 
 #define LEAST_PAGES 16    /* smaller shapes are not worth a word */
 #define FEWEST_SAMPLES 12 /* in a life, to say anything */
+#define MOST_STEPS 65     /* over all lives; more are pieces of a rate */
 
 /* One type while its lives are joined. */
 struct joined {
-    struct mt_vd_opinion last;         /* of the last life that says what the type does */
+    struct mt_vd_opinion last;  /* of the last life that says what the type does */
     double weight[MT_VERDICT_CLASSES]; /* samples that say so */
     double certain[MT_VERDICT_CLASSES];
-    double grown; /* bytes, over the lives that leak */
+    unsigned lives_with_steps;
+    double grown;   /* bytes, over the lives that leak */
     double growing_s;
     int64_t onset_ns;
 };
@@ -31,11 +33,16 @@ struct joined {
 const char *mt_verdict_name(enum mt_verdict_class c)
 {
     static const char *const names[MT_VERDICT_CLASSES] = {
-        [MT_VERDICT_PUNCTUATED] = "punctuated",   [MT_VERDICT_LINEAR] = "linear",
-        [MT_VERDICT_EXPONENTIAL] = "exponential", [MT_VERDICT_FRAGMENTATION] = "fragmentation",
-        [MT_VERDICT_STEADY] = "steady",           [MT_VERDICT_SAWTOOTH] = "sawtooth",
-        [MT_VERDICT_WARMUP] = "warmup",           [MT_VERDICT_JUMP] = "jump",
-        [MT_VERDICT_DIURNAL] = "diurnal",         [MT_VERDICT_TOO_SHORT] = "too_short",
+        [MT_VERDICT_PUNCTUATED] = "punctuated",
+        [MT_VERDICT_LINEAR] = "linear",
+        [MT_VERDICT_EXPONENTIAL] = "exponential",
+        [MT_VERDICT_FRAGMENTATION] = "fragmentation",
+        [MT_VERDICT_STEADY] = "steady",
+        [MT_VERDICT_SAWTOOTH] = "sawtooth",
+        [MT_VERDICT_WARMUP] = "warmup",
+        [MT_VERDICT_JUMP] = "jump",
+        [MT_VERDICT_DIURNAL] = "diurnal",
+        [MT_VERDICT_TOO_SHORT] = "too_short",
     };
 
     return c < MT_VERDICT_CLASSES ? names[c] : NULL;
@@ -101,13 +108,14 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     j->weight[o.shape] += (double)w->life.n;
     j->certain[o.shape] = fmax(j->certain[o.shape], o.confidence);
     if (has_steps(o.shape)) {
+        j->lives_with_steps++;
         mt_vd_place_steps(w);
         take_steps(w, start_ns, out);
     }
-    if (mt_verdict_is_leak(o.shape)) {
+    if (mt_verdict_is_leak(o.shape) || o.shape == MT_VERDICT_TOO_SHORT) {
         if (j->grown == 0)
-            j->onset_ns =
-                start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
+            j->onset_ns = start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s
+                                                              : o.onset_s);
         j->grown += o.kept;
         j->growing_s += w->thin.end_s - o.onset_s;
     }
@@ -119,20 +127,35 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     out->swing_bytes = swing > out->swing_bytes ? swing : out->swing_bytes;
 }
 
+/* Lives too short for a verdict of their own may make a staircase together, and one step does not
+ * speak against a staircase in another life. */
+static void reconcile(struct joined *j, unsigned n_steps)
+{
+    double *weight = j->weight;
+
+    if (j->lives_with_steps > 1 && n_steps >= 2 * j->lives_with_steps)
+        weight[MT_VERDICT_PUNCTUATED] += weight[MT_VERDICT_TOO_SHORT];
+    if (weight[MT_VERDICT_PUNCTUATED] > 0)
+        weight[MT_VERDICT_JUMP] = 0;
+    if (n_steps > MOST_STEPS) {
+        weight[MT_VERDICT_LINEAR] += weight[MT_VERDICT_PUNCTUATED];
+        weight[MT_VERDICT_PUNCTUATED] = 0;
+    }
+}
+
 /* The class that most samples speak for; any leak counts against all that is none. */
 static enum mt_verdict_class heaviest(const struct joined *j)
 {
     double leaking = 0, still = 0;
-    unsigned best = MT_VERDICT_STEADY, from, to;
+    unsigned best, to;
 
     for (unsigned c = 0; c < MT_VERDICT_TOO_SHORT; c++)
         *(mt_verdict_is_leak(c) ? &leaking : &still) += j->weight[c];
     if (leaking + still == 0)
         return MT_VERDICT_TOO_SHORT;
-    from = leaking > still ? 0 : MT_VERDICT_STEADY;
+    best = leaking > still ? 0 : MT_VERDICT_STEADY;
     to = leaking > still ? MT_VERDICT_STEADY : MT_VERDICT_TOO_SHORT;
-    best = from;
-    for (unsigned c = from; c < to; c++)
+    for (unsigned c = best; c < to; c++)
         if (j->weight[c] > j->weight[best])
             best = c;
     return (enum mt_verdict_class)best;
@@ -165,11 +188,12 @@ static void sum_up_steps(struct mt_verdict_type *out)
     out->typical_interval_ns = out->n_steps > 1 ? middle(v, out->n_steps - 1) : 0;
 }
 
-static void conclude(const struct mt_verdict_input *in, const struct joined *j,
+static void conclude(const struct mt_verdict_input *in, struct joined *j,
                      struct mt_verdict_type *out)
 {
     int64_t span = in->n > 0 ? in->t_ns[in->n - 1] - in->t_ns[0] : 0;
 
+    reconcile(j, out->n_steps);
     out->shape = out->likely = heaviest(j);
     out->leak = mt_verdict_is_leak(out->shape);
     out->confidence = j->certain[out->shape];

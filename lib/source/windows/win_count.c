@@ -51,10 +51,10 @@ static uint64_t private_bytes(const struct mt_interval *v, const struct mt_pages
 }
 
 /* False = the deadline has passed, or the call failed; the interval then stays uncounted. */
-static bool count_interval(const struct win_counting *c, struct mt_interval *v,
-                           int64_t deadline_ns, bool *out_late)
+static bool count_interval(const struct win_counting *c, struct mt_interval *v, int64_t deadline_ns,
+                           bool *out_late)
 {
-    struct mt_pages pages = { .known = c->known };
+    struct mt_pages pages = {.known = c->known};
     uint64_t batch_bytes = (uint64_t)WIN_BATCH_PAGES * c->page_bytes;
 
     for (uint64_t at = v->base; has_pages(v) && at < v->end; at += batch_bytes) {
@@ -94,7 +94,7 @@ static void keep_own(struct win_counting *c, const struct mt_interval *v)
     if (c->n_own == 0)
         c->own_ns = mt_os_monotonic_ns();
     if (c->n_own < WIN_OWN_BLOCKS)
-        c->own[c->n_own++] = (struct win_own_block){ v->base, v->end, v->pages };
+        c->own[c->n_own++] = (struct win_own_block){v->base, v->end, v->pages};
 }
 
 static void count_own(struct win_counting *c, struct mt_interval *v, int64_t deadline_ns,

@@ -21,7 +21,7 @@ static void set_if_real(struct mt_counters *out, unsigned counter, uint64_t valu
 
 static void read_memory(HANDLE process, struct mt_counters *out)
 {
-    PROCESS_MEMORY_COUNTERS_EX m = { .cb = sizeof(m) };
+    PROCESS_MEMORY_COUNTERS_EX m = {.cb = sizeof(m)};
 
     if (!GetProcessMemoryInfo(process, (PROCESS_MEMORY_COUNTERS *)&m, sizeof(m)))
         return;
@@ -47,7 +47,7 @@ static void read_cpu(HANDLE process, struct mt_counters *out)
 static void read_threads(HANDLE process, struct mt_counters *out)
 {
     FARPROC found = mt_win_procedure("ntdll.dll", "NtGetNextThread");
-    LONG(NTAPI *next_thread)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
+    LONG(NTAPI * next_thread)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
     HANDLE before = NULL, thread;
     uint64_t n = 0;
 

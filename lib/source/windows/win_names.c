@@ -48,7 +48,7 @@ static void CALLBACK note_load(ULONG reason MT_UNUSED, const void *data MT_UNUSE
 static void watch_loads(void)
 {
     FARPROC found = mt_win_procedure("ntdll.dll", "LdrRegisterDllNotification");
-    LONG(NTAPI *watch)(ULONG, void(CALLBACK *)(ULONG, const void *, void *), void *, void **);
+    LONG(NTAPI * watch)(ULONG, void(CALLBACK *)(ULONG, const void *, void *), void *, void **);
     static void *cookie;
 
     if (!found || atomic_flag_test_and_set(&watching))
@@ -62,7 +62,7 @@ static void watch_loads(void)
 void win_drives_read(struct win_drives *out)
 {
     for (unsigned i = 0; i < WIN_N_DRIVES; i++) {
-        const wchar_t letter[3] = { (wchar_t)(L'A' + i), L':', L'\0' };
+        const wchar_t letter[3] = {(wchar_t)(L'A' + i), L':', L'\0'};
 
         if (!QueryDosDeviceW(letter, out->device[i], WIN_DEVICE_UNITS))
             out->device[i][0] = L'\0';
@@ -93,9 +93,9 @@ static const struct prefix {
     const wchar_t *text;
     uint32_t keep;
 } prefixes[] = {
-    { L"\\Device\\Mup\\", 2 },
-    { L"\\??\\UNC\\", 2 },
-    { L"\\??\\", 0 },
+    {L"\\Device\\Mup\\", 2},
+    {L"\\??\\UNC\\", 2},
+    {L"\\??\\", 0},
 };
 
 const wchar_t *win_name_plain(const struct win_drives *drives, wchar_t *name, uint32_t *units)
@@ -185,7 +185,7 @@ uint32_t win_names_of(struct win_names *n, const struct win_calls *calls, uint64
         if (!place || (!live && place->round == n->round))
             place = e;
     }
-    *place = (struct entry){ .base = base, .bytes = bytes, .round = n->round,
-                             .name = ask(n, calls, base, strings) };
+    *place = (struct entry){
+        .base = base, .bytes = bytes, .round = n->round, .name = ask(n, calls, base, strings)};
     return place->name;
 }

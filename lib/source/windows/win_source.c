@@ -96,7 +96,7 @@ static void close_source(struct mt_source *source)
     mt_memory_free(s);
 }
 
-static const struct mt_source_ops ops = { counters, list, count, close_source };
+static const struct mt_source_ops ops = {counters, list, count, close_source};
 
 /* Wine makes up the number of sharers and the lock. */
 static uint32_t truthful_kinds(void)
@@ -118,8 +118,10 @@ static int open_handle(struct win_source *s, uint32_t pid)
     error = GetLastError();
     s->opened = s->process != NULL;
     if (!s->process && error == ERROR_ACCESS_DENIED)
-        return mt_error_set(TRACER_EDENIED, "process %lu may not be looked into: run as the same "
-                            "user, or as administrator", (unsigned long)pid);
+        return mt_error_set(TRACER_EDENIED,
+                            "process %lu may not be looked into: run as the same "
+                            "user, or as administrator",
+                            (unsigned long)pid);
     if (!s->process || is_gone(s))
         return mt_error_set(TRACER_ESTATE, "there is no process %lu", (unsigned long)pid);
     return TRACER_OK;
@@ -140,7 +142,7 @@ int mt_source_open_process(uint32_t pid, struct mt_source **out)
     error = open_handle(s, pid);
     if (!error)
         error = win_names_new(&s->names);
-    s->calls = (struct win_calls){ query, working_set, mapped_name, s->process };
+    s->calls = (struct win_calls){query, working_set, mapped_name, s->process};
     s->counting = (struct win_counting){
         .calls = &s->calls,
         .batch = mt_memory_alloc(WIN_BATCH_PAGES * sizeof(*s->counting.batch)),

@@ -76,8 +76,8 @@ struct win_counting {
 /* Counts memtracer's own blocks anew. */
 void win_count_forget_own(struct win_counting *counting);
 
-int win_count(struct win_counting *counting, struct mt_interval *intervals,
-              uint32_t n_intervals, uint32_t *next, int64_t deadline_ns);
+int win_count(struct win_counting *counting, struct mt_interval *intervals, uint32_t n_intervals,
+              uint32_t *next, int64_t deadline_ns);
 
 /* ---- win_counters.c ---- */
 

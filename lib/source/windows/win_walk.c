@@ -14,8 +14,8 @@
 
 #define WRITABLE (PAGE_READWRITE | PAGE_WRITECOPY | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY)
 #define COPIED (PAGE_WRITECOPY | PAGE_EXECUTE_WRITECOPY)
-#define EXECUTABLE (PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | \
-                    PAGE_EXECUTE_WRITECOPY)
+#define EXECUTABLE                                                                                 \
+    (PAGE_EXECUTE | PAGE_EXECUTE_READ | PAGE_EXECUTE_READWRITE | PAGE_EXECUTE_WRITECOPY)
 
 /* The allocation that is being walked: its pieces get a name when its size is known. */
 struct walk {
@@ -161,7 +161,7 @@ static void add_piece(struct walk *w, const MEMORY_BASIC_INFORMATION *m, uint64_
  * end within this century. */
 int win_walk(const struct win_calls *calls, struct win_names *names, struct mt_snapshot *out)
 {
-    struct walk w = { .calls = calls, .names = names, .out = out };
+    struct walk w = {.calls = calls, .names = names, .out = out};
     uint64_t at = out->space_base;
     MEMORY_BASIC_INFORMATION m;
 

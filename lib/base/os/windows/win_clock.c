@@ -5,7 +5,7 @@
 #include "base/os/windows/win_api.h"
 
 #define NS_PER_S INT64_C(1000000000)
-#define NS_PER_UNIT 100 /* FILETIME counts 100 ns … */
+#define NS_PER_UNIT 100                                /* FILETIME counts 100 ns … */
 #define UNITS_1601_TO_1970 INT64_C(116444736000000000) /* … since 1601 */
 
 static int64_t units_of(const FILETIME *t)

@@ -17,9 +17,9 @@ static void read_system(struct mt_os_facts *out)
 {
     FARPROC found = mt_win_procedure("ntdll.dll", "RtlGetVersion");
     FARPROC wine = mt_win_procedure("ntdll.dll", "wine_get_version");
-    LONG(WINAPI *get_version)(OSVERSIONINFOW *);
+    LONG(WINAPI * get_version)(OSVERSIONINFOW *);
     const char *(*wine_version)(void);
-    OSVERSIONINFOW v = { .dwOSVersionInfoSize = sizeof(v) };
+    OSVERSIONINFOW v = {.dwOSVersionInfoSize = sizeof(v)};
     wchar_t host[256];
     DWORD units = sizeof(host) / sizeof(host[0]);
     int used = 0;
@@ -54,15 +54,16 @@ static void read_start(HANDLE process, struct mt_os_facts *out)
     FILETIME start, end, kernel, user;
 
     if (GetProcessTimes(process, &start, &end, &kernel, &user))
-        out->process_start_ns = ((int64_t)((uint64_t)start.dwHighDateTime << 32 |
-                                           start.dwLowDateTime) -
-                                 UNITS_1601_TO_1970) * NS_PER_UNIT;
+        out->process_start_ns =
+            ((int64_t)((uint64_t)start.dwHighDateTime << 32 | start.dwLowDateTime) -
+             UNITS_1601_TO_1970) *
+            NS_PER_UNIT;
 }
 
 static void read_parent(uint32_t pid, struct mt_os_facts *out)
 {
     HANDLE list = CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0);
-    PROCESSENTRY32W entry = { .dwSize = sizeof(entry) };
+    PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
 
     if (list == INVALID_HANDLE_VALUE)
         return;
@@ -90,7 +91,7 @@ static void read_job(uint32_t pid, struct mt_os_facts *out)
 void mt_os_facts_read(uint32_t pid, struct mt_os_facts *out)
 {
     HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
-    MEMORYSTATUSEX memory = { .dwLength = sizeof(memory) };
+    MEMORYSTATUSEX memory = {.dwLength = sizeof(memory)};
 
     memset(out, 0, sizeof(*out));
     out->parent_pid = -1;

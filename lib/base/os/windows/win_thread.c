@@ -26,7 +26,7 @@ struct mt_os_thread {
 static void set_name(const wchar_t *name)
 {
     FARPROC found = mt_win_procedure("kernel32.dll", "SetThreadDescription");
-    HRESULT(WINAPI *set)(HANDLE, const wchar_t *);
+    HRESULT(WINAPI * set)(HANDLE, const wchar_t *);
 
     if (!found)
         found = mt_win_procedure("kernelbase.dll", "SetThreadDescription");
@@ -56,8 +56,8 @@ int mt_os_thread_start(const char *name, void (*run)(void *user), void *user,
     t->user = user;
     if (!mt_win_wide(name, t->name, NAME_UNITS))
         t->name[0] = L'\0';
-    t->handle = CreateThread(NULL, STACK_BYTES, thread_main, t, STACK_SIZE_PARAM_IS_A_RESERVATION,
-                             NULL);
+    t->handle =
+        CreateThread(NULL, STACK_BYTES, thread_main, t, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     if (!t->handle) {
         error = GetLastError();
         mt_memory_free(t);
