@@ -73,6 +73,13 @@ static bool in_header(const struct search *s, uint64_t address)
     return address >= s->heap && address < s->heap_end;
 }
 
+static bool was_part(const struct search *s, uint64_t base)
+{
+    const struct win_heaps *h = &s->claimer->heaps;
+
+    return is_known_part(h, 1 - h->now, base);
+}
+
 /* Follows the list from its head until it is back in the heap's first allocation. */
 static void follow(struct search *s, uint64_t head, struct link link)
 {
@@ -84,7 +91,7 @@ static void follow(struct search *s, uint64_t head, struct link link)
         if (!base)
             return;
         if (!win_read_resident(s->claimer, node, &link, sizeof(link)) || link.before != before) {
-            s->broken = true;
+            s->broken = s->broken || n > 0 || was_part(s, base);
             return;
         }
         keep_part(&s->claimer->heaps, base, win_allocation_end(s->claimer, base), s->heap);
@@ -187,6 +194,7 @@ void win_claim_heaps(struct mt_claimer *c, const struct mt_snapshot *snapshot,
     }
     for (DWORD i = 0; i < n; i++)
         search_heap(c, snapshot, h->handles[i]);
+    out->truncated = out->truncated || h->n_parts[h->now] == WIN_HEAP_PARTS;
     for (uint32_t i = 0; i < h->n_parts[h->now]; i++) {
         const struct win_heap_part *p = &h->parts[h->now][i];
 
