@@ -102,6 +102,7 @@ static void stacks_of_every_kind(void **state)
     char *mapped = mmap(NULL, 3 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
+    HOST_SKIP_SANITIZED();
     pthread_barrier_init(&meet, NULL, N_KINDS + 1);
     start(&s[0], 0, NULL);
     start(&s[1], 64 * KIB, NULL);
@@ -134,6 +135,7 @@ static void threads_that_come_and_go(void **state)
     pthread_t ids[8];
 
     (void)state;
+    HOST_SKIP_SANITIZED();
     tracer_stop(t);
     snprintf(path, sizeof(path), "%s", host_db);
     o.interval_ms = 1;

@@ -16,6 +16,21 @@
 #include "memtracer/memtracer.h"
 #include "memtracer/reader.h"
 
+/* A sanitizer's allocator, shadow and stacks are then what would be measured. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HOST_SANITIZED 1
+#else
+#define HOST_SANITIZED 0
+#endif
+
+#define HOST_SKIP_SANITIZED()                                                                      \
+    do {                                                                                           \
+        if (HOST_SANITIZED) {                                                                      \
+            print_message("skipped: the sanitizer changes what is measured\n");                    \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
 static char host_dir[256];
 static char host_db[300];
 

@@ -263,6 +263,19 @@ static void shapes_are_told_apart(void **state)
     }
 }
 
+/* A quiet process: nothing changes but the steps, so each is one sample of many ticks. */
+static void quiet_steps_are_seen_as_often_as_their_ticks_say(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        executef("INSERT INTO sample VALUES (%d, 1, %d, 0, %d, 50, 0, 4, 0, 1, 10, 10, 7)", i + 1,
+                 i * 1000, i * 1000 + 999);
+        executef("INSERT INTO level(run, type, sample, ws) VALUES (1, 4, %d, %lld)", i + 1,
+                 (long long)(10 * MIB + i * STEP));
+    }
+    assert_int_equal(number("SELECT count(*) FROM punctuated_growth WHERE bytes = 54280192"), 3);
+}
+
 static void settings_decide_what_a_step_is(void **state)
 {
     (void)state;
@@ -404,6 +417,7 @@ int main(void)
         TEST(textbook_gives_three_rows_with_their_marks),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
         TEST(shapes_are_told_apart),
+        TEST(quiet_steps_are_seen_as_often_as_their_ticks_say),
         TEST(settings_decide_what_a_step_is),
         TEST(growth_between_marks_is_one_query),
         TEST(marks_closer_than_the_interval_use_the_next_sample),

@@ -185,12 +185,25 @@ FROM (SELECT r.id AS run, t.id AS type_id, t.name AS type,
 
 -- retained_floor: what was never given back later. held is the least value of a block of samples
 -- (of a sample, in files of up to 1024), floor the least of it and all that follow: it cannot
--- fall, so peaks and waves vanish from it, and its rises are what was kept.
+-- fall, so peaks and waves vanish from it, and its rises are what was kept. tick: how many ticks
+-- came before the block, of run_ticks; a quiet stretch is one sample of many ticks.
 --   SELECT sample, floor FROM retained_floor WHERE type = 'heap' ORDER BY run, block;
 CREATE VIEW retained_floor AS
 WITH RECURSIVE
 s AS MATERIALIZED (SELECT * FROM series),
 n(block) AS (SELECT 0 UNION ALL SELECT block + 1 FROM n WHERE block < 1023),
+u AS (SELECT DISTINCT run, first_sample, last_sample, per_block FROM s),
+k AS MATERIALIZED (
+    SELECT u.run, n.block,
+           (SELECT total(p.ticks) FROM sample p
+            WHERE p.id >= u.first_sample + n.block * u.per_block
+              AND p.id < u.first_sample + (n.block + 1) * u.per_block) AS ticks
+    FROM u JOIN n ON u.first_sample + n.block * u.per_block <= u.last_sample),
+c AS MATERIALIZED (
+    SELECT run, block, cast(ticks AS INTEGER) AS ticks,
+           cast(sum(ticks) OVER (PARTITION BY run ORDER BY block) - ticks AS INTEGER) AS tick,
+           cast(sum(ticks) OVER (PARTITION BY run) AS INTEGER) AS run_ticks
+    FROM k),
 b AS MATERIALIZED (
     SELECT s.run, s.type_id, s.type, n.block, s.first_sample + n.block * s.per_block AS sample,
            (SELECT min(iif(s.has_ws, l.ws + ifnull(l.swap, 0), l.committed)) FROM level l
@@ -202,16 +215,17 @@ b AS MATERIALIZED (
                AS held,
            s.per_block
     FROM s JOIN n ON s.first_sample + n.block * s.per_block <= s.last_sample)
-SELECT run, type_id, type, block, sample, sample + per_block AS end_sample, held,
-       min(held) OVER (PARTITION BY run, type_id ORDER BY block DESC) AS floor
-FROM b;
+SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS end_sample, b.held,
+       min(b.held) OVER (PARTITION BY b.run, b.type_id ORDER BY b.block DESC) AS floor,
+       c.tick, c.ticks, c.run_ticks
+FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
 -- the run taken as one, for a large allocation is seen while it is being filled (but explicit
 -- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
--- min_steps; what is far below it is noise,
--- but belongs to the rise it leads up to or ends. near: blocks of the series whose held is close to
--- the floor; width: blocks this rise took.
+-- min_steps; what is far below it is noise, but belongs to the rise it leads up to or ends.
+-- near: ticks (scaled to 1024 a run at most) whose held is close to the floor; width: ticks this
+-- rise took; tick: how many came before it.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
 WITH
@@ -226,13 +240,14 @@ r AS MATERIALIZED (
     FROM f WHERE floor > before),
 typical AS MATERIALIZED (
     SELECT run, type_id, rise AS typical,
-           (SELECT count(*) FROM f WHERE f.run = r.run AND f.type_id = r.type_id
-            AND f.held - f.floor <= r.rise / 4) AS near
+           (SELECT sum(f.ticks) * min(1.0, 1024.0 / max(f.run_ticks)) FROM f
+            WHERE f.run = r.run AND f.type_id = r.type_id
+              AND f.held - f.floor <= r.rise / 4) AS near
     FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
 big AS (
     SELECT r.*, t.near,
-           iif(r.block - lag(r.block) OVER w
-                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.blocks / 64)
+           iif(r.tick - lag(r.tick) OVER w
+                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.run_ticks / 64)
                    AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
@@ -244,22 +259,23 @@ big AS (
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
 c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
 g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
-             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, near, blocks
+             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, near,
+             max(tick) - min(tick) + 1 AS width, min(tick) AS tick, run_ticks, blocks
       FROM c GROUP BY run, type_id, chain),
 ends AS (
     SELECT *, min(first - 1, max(first - 1 - reach, ifnull(lag(last) OVER w + reach, 0))) AS low,
            min(last + reach, ifnull(lead(first) OVER w, blocks) - 1) AS high
     FROM g WINDOW w AS (PARTITION BY run, type_id ORDER BY chain))
 SELECT e.run, e.type_id, e.type, e.chain, e.sample, e.end_sample, a.floor AS before,
-       b.floor AS after, b.floor - a.floor AS bytes, e.last - e.first + 1 AS width, e.near,
-       e.blocks
+       b.floor AS after, b.floor - a.floor AS bytes, e.width, e.near, e.tick,
+       e.run_ticks
 FROM ends e
 JOIN f a ON a.run = e.run AND a.type_id = e.type_id AND a.block = e.low
 JOIN f b ON b.run = e.run AND b.type_id = e.type_id AND b.block = e.high;
 
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
 -- back by more than a quarter of the rise) with the newest mark at or before it. Left out are
--- start-up (a rise in the first 1/32 of the run or its first 3 samples, before any mark) and
+-- start-up (a rise in the first 1/32 of the run or its first 3 ticks, before any mark) and
 -- what is not confirmed yet (in the last 1/16 of the run). is_step: it has min_step_permille of
 -- the rise of rank min_steps.
 --   SELECT * FROM floor_step WHERE type = 'heap';
@@ -286,9 +302,9 @@ k AS MATERIALIZED (
     SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
     FROM m
     WHERE until_ns > t_ns AND (t_ns < until_ns / 16 * 15 OR flags & 512)
-      AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND at > first_sample + 3)))
+      AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND tick > 2)))
 SELECT k.run, k.type_id, k.type, k.at AS sample, k.t_ns, k.wall_ns, k.bytes, k.before, k.after,
-       k.mark, k.until_ns, k.width, k.near, k.blocks, k.flags,
+       k.mark, k.until_ns, k.width, k.near, k.run_ticks, k.flags,
        k.bytes >= (SELECT value FROM setting WHERE name = 'min_step_permille') * t.bytes / 1000
            AS is_step
 FROM k
@@ -300,8 +316,9 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
 -- step of rank min_steps. A type of a run is reported when
 -- - it has min_steps steps or more, and they make min_share_permille of what was retained;
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
---   least 4 times a step (a slope under noise comes in as many rises as its floor is seen);
--- - it goes on: no plateau over the last plateau_permille of the run that is also four times the
+--   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
+--   (twice where most steps have a mark of their own);
+-- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
 -- min_… and plateau_… are rows of table setting. mark is the newest mark at or before the step.
@@ -317,7 +334,8 @@ gap AS MATERIALIZED (
 v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
              max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
-             (sum(width) * 4 <= max(blocks) AND max(near) >= count(*) * 4)
+             (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
+                     * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
       FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
@@ -329,7 +347,7 @@ JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
 WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
   AND v.abrupt
-  AND (v.by_marks OR v.plateau_ns <= 4 * v.wait_ns
+  AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
        OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
               * (SELECT value FROM setting WHERE name = 'plateau_permille'))
   AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
@@ -345,8 +363,7 @@ ORDER BY gap.run, gap.type_id, gap.step;
 CREATE VIEW leak_suspects AS
 WITH
 f AS MATERIALIZED (
-    SELECT *, block * 12 / (max(block) OVER (PARTITION BY run, type_id) + 1) AS stretch
-    FROM retained_floor),
+    SELECT *, tick * 12 / run_ticks AS stretch FROM retained_floor),
 q AS (SELECT run, type_id, type, stretch, min(floor) AS floor, max(sample) AS sample,
              count(*) AS blocks
       FROM f GROUP BY run, type_id, stretch),
