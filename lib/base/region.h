@@ -53,7 +53,7 @@ struct mt_pages {
 #define MT_REGION_DATA (1u << 19)      /* a file mapped as data */
 #define MT_REGION_SECTION (1u << 20)   /* a mapped section without a file */
 #define MT_REGION_PRIVATE (1u << 21)   /* none of these three (MEM_PRIVATE) */
-#define MT_REGION_COMMITTED (1u << 22) /* memory stands behind it, whatever its protection */
+#define MT_REGION_COMMITTED (1u << 22) /* MEM_COMMIT, whatever its protection */
 #define MT_REGION_GUARD (1u << 23)     /* guard pages (PAGE_GUARD): looking faults */
 #define MT_REGION_LOST (1u << 24)      /* free, but too close to a neighbour to be allocated */
 

@@ -171,7 +171,8 @@ struct mt_rule_answer mt_rules_apply(const struct mt_snapshot *s, uint32_t i)
 {
     const struct mt_region *r = &s->regions[i];
     const char *name = mt_strings_get(s->strings, r->name, NULL);
-    uint32_t reserved = r->protection ? 0 : MT_CLAIM_RESERVED;
+    bool committed = r->protection || (r->flags & MT_REGION_COMMITTED);
+    uint32_t reserved = committed ? 0 : MT_CLAIM_RESERVED;
     const struct flag_rule *told = rule_of_flags(r);
     const struct name_rule *rule;
 

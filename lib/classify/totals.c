@@ -29,7 +29,7 @@ static bool is_private(const struct mt_interval *v)
 
 static int64_t committed_of(const struct mt_interval *v)
 {
-    if (v->claim_flags & MT_CLAIM_GUARD)
+    if ((v->claim_flags & MT_CLAIM_GUARD) || (v->region_flags & MT_REGION_GUARD))
         return 0;
     if (!v->protection && !(v->region_flags & MT_REGION_COMMITTED))
         return 0;

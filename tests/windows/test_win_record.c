@@ -153,6 +153,44 @@ static void a_killed_process_leaves_a_sound_file(void **state)
     assert_true(host_ask("SELECT count(*) FROM sample").integer >= 2);
 }
 
+/* A host that ends without stopping: other threads are gone by then, some with locks. */
+static void a_host_that_just_ends_is_not_held_up(void **state)
+{
+    HANDLE pipe;
+    PROCESS_INFORMATION child = host_spawn(L"--exit", &pipe);
+    DWORD code;
+
+    (void)state;
+    assert_int_equal(WaitForSingleObject(child.hProcess, 30000), WAIT_OBJECT_0);
+    assert_true(GetExitCodeProcess(child.hProcess, &code));
+    assert_int_equal(code, 7);
+    assert_int_equal(tracer_file_finish(host_db), 0);
+    assert_string_equal(host_ask("SELECT state FROM run").text, "interrupted");
+}
+
+/* The library stays loaded while its thread runs, whatever the host gives back. */
+static void a_library_given_back_while_it_records(void **state)
+{
+    HMODULE library = LoadLibraryW(L"libmemtracer-0.dll");
+    FARPROC found_start, found_stop;
+    int (*start)(const char *, const tracer_options *, tracer **);
+    int (*stop)(tracer *);
+    tracer *t = NULL;
+
+    (void)state;
+    assert_non_null(library);
+    found_start = GetProcAddress(library, "tracer_start");
+    found_stop = GetProcAddress(library, "tracer_stop");
+    memcpy(&start, &found_start, sizeof(start));
+    memcpy(&stop, &found_stop, sizeof(stop));
+    assert_int_equal(start(host_db, NULL, &t), 0);
+    for (int i = 0; i < 3; i++)
+        FreeLibrary(library);
+    Sleep(50);
+    assert_int_equal(stop(t), 0);
+    assert_string_equal(host_ask("SELECT state FROM run").text, "stopped");
+}
+
 static void no_such_process(void **state)
 {
     tracer_options o = TRACER_OPTIONS_INIT;
@@ -189,6 +227,17 @@ static int be_recorded(void)
     return 1;
 }
 
+static int be_ended(void)
+{
+    tracer_options o = TRACER_OPTIONS_INIT;
+    tracer *t = NULL;
+
+    o.interval_ms = 1;
+    if (tracer_start(host_db, &o, &t) || tracer_sample(t))
+        return 1;
+    exit(7);
+}
+
 static int read_rows(void)
 {
     struct host_answer a = {0, "", 0};
@@ -206,6 +255,8 @@ static int be_child(const char *word)
     host_take_path();
     if (!strcmp(word, "--idle"))
         return be_idle();
+    if (!strcmp(word, "--exit"))
+        return be_ended();
     return strcmp(word, "--read") ? be_recorded() : read_rows();
 }
 
@@ -219,6 +270,8 @@ int main(int argc, char **argv)
         WITH_FILE(another_reads_while_it_is_recorded),
         WITH_FILE(another_process_is_watched),
         WITH_FILE(a_killed_process_leaves_a_sound_file),
+        WITH_FILE(a_host_that_just_ends_is_not_held_up),
+        WITH_FILE(a_library_given_back_while_it_records),
         WITH_FILE(no_such_process),
     };
 

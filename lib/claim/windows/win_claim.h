@@ -22,11 +22,16 @@ struct win_heaps {
     unsigned now;
 };
 
+typedef LONG(NTAPI *win_next_thread_fn)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
+typedef LONG(NTAPI *win_query_thread_fn)(HANDLE, int, void *, ULONG, ULONG *);
+
 struct mt_claimer {
     struct mt_strings *strings;
     HANDLE process;
     uint32_t pid;
     bool is_self;
+    win_next_thread_fn next_thread;   /* NULL = this system has none */
+    win_query_thread_fn query_thread; /* the same */
     struct win_heaps heaps;
 };
 
@@ -43,6 +48,9 @@ bool win_read_resident(const struct mt_claimer *c, uint64_t address, void *out, 
 void win_claim_modules(const struct mt_snapshot *snapshot, struct mt_claim_set *out);
 
 /* ---- win_threads.c ---- */
+
+/* Finds the system's functions. */
+void win_threads_open(struct mt_claimer *c);
 
 /* STACK claims with reserve and guard apart, TEBs, the PEB, the list of threads. */
 void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,

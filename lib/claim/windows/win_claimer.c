@@ -25,6 +25,7 @@ int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer 
     c->process = GetCurrentProcess();
     if (pid) /* without it modules are claimed still: they need the snapshot only */
         c->process = OpenProcess(PROCESS_QUERY_INFORMATION | PROCESS_VM_READ, FALSE, pid);
+    win_threads_open(c);
     *out = c;
     return TRACER_OK;
 }

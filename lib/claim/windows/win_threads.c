@@ -23,9 +23,6 @@
 
 _Static_assert(sizeof(void *) == 8, "the offsets are those of 64-bit Windows");
 
-typedef LONG(NTAPI *next_thread_fn)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
-typedef LONG(NTAPI *query_thread_fn)(HANDLE, int, void *, ULONG, ULONG *);
-
 struct thread_basic {
     LONG exit_status;
     void *teb;
@@ -45,7 +42,6 @@ struct look {
     struct mt_claimer *claimer;
     const struct mt_snapshot *snapshot;
     struct mt_claim_set *out;
-    query_thread_fn query;
     bool peb_done;
 };
 
@@ -55,7 +51,7 @@ static uint32_t name_of(const struct look *l, HANDLE thread)
     char text[NAME_UNITS * 3];
     size_t bytes;
 
-    if (l->query(thread, CLASS_NAME, &name, sizeof(name), NULL) != 0 || !name.text)
+    if (l->claimer->query_thread(thread, CLASS_NAME, &name, sizeof(name), NULL) != 0 || !name.text)
         return 0;
     bytes = mt_win_utf8(name.text, name.bytes / sizeof(wchar_t), text, sizeof(text));
     return bytes ? mt_strings_add(l->claimer->strings, text, bytes) : 0;
@@ -90,6 +86,13 @@ static void claim_block(const struct look *l, uint64_t base, uint64_t bytes, uin
                                             .confidence = MT_CONFIDENCE_A});
 }
 
+static uint32_t inaccessible_kind(const struct mt_region *r)
+{
+    if (r->flags & MT_REGION_GUARD)
+        return MT_CLAIM_GUARD;
+    return r->flags & MT_REGION_COMMITTED ? 0 : MT_CLAIM_RESERVED;
+}
+
 /* Reserve and guard lie over the claim of the whole stack. */
 static void claim_inaccessible(const struct look *l, struct mt_thread *t, uint32_t first,
                                struct mt_claim claim)
@@ -105,10 +108,10 @@ static void claim_inaccessible(const struct look *l, struct mt_thread *t, uint32
             break;
         claim.base = r->base;
         claim.end = r->end < end ? r->end : end;
-        claim.flags = r->flags & MT_REGION_GUARD ? MT_CLAIM_GUARD : MT_CLAIM_RESERVED;
+        claim.flags = inaccessible_kind(r);
         if (r->flags & MT_REGION_GUARD)
             t->guard_bytes += claim.end - claim.base;
-        if (r->protection == 0)
+        if (claim.flags)
             mt_claim_add(l->out, &claim);
     }
 }
@@ -168,7 +171,8 @@ static void look_at_thread(struct look *l, HANDLE thread)
     struct mt_thread *t;
 
     if (WaitForSingleObject(thread, 0) != WAIT_TIMEOUT ||
-        l->query(thread, CLASS_BASIC, &basic, sizeof(basic), NULL) != 0 || !basic.teb)
+        l->claimer->query_thread(thread, CLASS_BASIC, &basic, sizeof(basic), NULL) != 0 ||
+        !basic.teb)
         return;
     if (l->out->n_threads == l->out->thread_capacity) {
         l->out->truncated = true;
@@ -182,11 +186,12 @@ static void look_at_thread(struct look *l, HANDLE thread)
     look_at_teb(l, (uintptr_t)basic.teb, t);
 }
 
-static void each_next(struct look *l, next_thread_fn next)
+static void each_next(struct look *l)
 {
     HANDLE before = NULL, thread;
 
-    while (next(l->claimer->process, before, THREAD_ACCESS, 0, 0, &thread) == 0) {
+    while (l->claimer->next_thread(l->claimer->process, before, THREAD_ACCESS, 0, 0, &thread) ==
+           0) {
         look_at_thread(l, thread);
         if (before)
             CloseHandle(before);
@@ -232,20 +237,25 @@ static void sort_by_id(struct mt_thread *threads, uint32_t n)
         }
 }
 
-void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,
-                       struct mt_claim_set *out)
+/* Looking functions up takes the loader's lock, which a host may hold for long: once, at open. */
+void win_threads_open(struct mt_claimer *c)
 {
     FARPROC query = mt_win_procedure("ntdll.dll", "NtQueryInformationThread");
     FARPROC next = mt_win_procedure("ntdll.dll", "NtGetNextThread");
-    struct look l = {.claimer = c, .snapshot = snapshot, .out = out};
-    next_thread_fn next_thread;
 
-    if (!query)
+    memcpy(&c->query_thread, &query, sizeof(c->query_thread));
+    memcpy(&c->next_thread, &next, sizeof(c->next_thread));
+}
+
+void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,
+                       struct mt_claim_set *out)
+{
+    struct look l = {.claimer = c, .snapshot = snapshot, .out = out};
+
+    if (!c->query_thread)
         return;
-    memcpy(&l.query, &query, sizeof(l.query));
-    memcpy(&next_thread, &next, sizeof(next_thread));
-    if (next_thread)
-        each_next(&l, next_thread);
+    if (c->next_thread)
+        each_next(&l);
     else
         each_toolhelp(&l);
     sort_by_id(out->threads, out->n_threads);

@@ -397,7 +397,7 @@ SELECT r.id, r.run, r.first_sample, r.last_sample, r.continues, r.base, r.bytes,
        printf('0x%012x', r.base + r.bytes) AS end_address,
        t.id AS type_id, t.name AS type,
        iif(t.name = 'image', 'IMAGE', iif(r.flags & 3, 'MAPPED', 'PRIVATE')) AS page_type,
-       iif(r.protection = 0 OR r.flags & 8, 'RESERVE', 'COMMIT') AS alloc_type,
+       iif((r.protection = 0 OR r.flags & 8) AND NOT r.flags & 256, 'RESERVE', 'COMMIT') AS alloc_type,
        r.protection AS rights, r.flags,
        CASE r.protection & 7
            WHEN 0 THEN 'NOACCESS' WHEN 1 THEN 'READONLY' WHEN 2 THEN 'WRITEONLY'

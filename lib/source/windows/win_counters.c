@@ -43,18 +43,22 @@ static void read_cpu(HANDLE process, struct mt_counters *out)
         set(out, MT_COUNTER_CPU_NS, ns_of(&kernel) + ns_of(&user));
 }
 
-/* Threads that ended are listed while somebody holds a handle to them. */
-static void read_threads(HANDLE process, struct mt_counters *out)
+win_next_thread_fn win_find_next_thread(void)
 {
     FARPROC found = mt_win_procedure("ntdll.dll", "NtGetNextThread");
-    LONG(NTAPI * next_thread)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
+    win_next_thread_fn next_thread;
+
+    memcpy(&next_thread, &found, sizeof(next_thread));
+    return next_thread;
+}
+
+/* Threads that ended are listed while somebody holds a handle to them. */
+static void read_threads(HANDLE process, win_next_thread_fn next_thread, struct mt_counters *out)
+{
     HANDLE before = NULL, thread;
     uint64_t n = 0;
 
-    if (!found)
-        return;
-    memcpy(&next_thread, &found, sizeof(next_thread));
-    while (next_thread(process, before, SYNCHRONIZE, 0, 0, &thread) == 0) {
+    while (next_thread && next_thread(process, before, SYNCHRONIZE, 0, 0, &thread) == 0) {
         n += WaitForSingleObject(thread, 0) == WAIT_TIMEOUT;
         if (before)
             CloseHandle(before);
@@ -65,13 +69,13 @@ static void read_threads(HANDLE process, struct mt_counters *out)
     set_if_real(out, MT_COUNTER_THREADS, n);
 }
 
-void win_counters_read(HANDLE process, struct mt_counters *out)
+void win_counters_read(HANDLE process, win_next_thread_fn next_thread, struct mt_counters *out)
 {
     DWORD handles = 0;
 
     read_memory(process, out);
     read_cpu(process, out);
-    read_threads(process, out);
+    read_threads(process, next_thread, out);
     if (GetProcessHandleCount(process, &handles))
         set_if_real(out, MT_COUNTER_DESCRIPTORS, handles);
 }

@@ -14,6 +14,7 @@ struct win_source {
     bool opened; /* `process` is a handle to be closed */
     struct win_calls calls;
     struct win_names *names;
+    win_next_thread_fn next_thread;
     struct win_counting counting;
     uint64_t space_base, space_end;
 };
@@ -58,7 +59,7 @@ static int counters(struct mt_source *source, struct mt_counters *out)
 
     if (is_gone(s))
         return gone();
-    win_counters_read(s->process, out);
+    win_counters_read(s->process, s->next_thread, out);
     return TRACER_OK;
 }
 
@@ -137,6 +138,7 @@ int mt_source_open_process(uint32_t pid, struct mt_source **out)
         return mt_error_set(TRACER_ENOMEM, "no memory for a source");
     GetSystemInfo(&info);
     s->source.ops = &ops;
+    s->next_thread = win_find_next_thread();
     s->space_base = (uintptr_t)info.lpMinimumApplicationAddress;
     s->space_end = (uint64_t)(uintptr_t)info.lpMaximumApplicationAddress + 1;
     error = open_handle(s, pid);

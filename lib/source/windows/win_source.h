@@ -81,6 +81,11 @@ int win_count(struct win_counting *counting, struct mt_interval *intervals, uint
 
 /* ---- win_counters.c ---- */
 
-void win_counters_read(HANDLE process, struct mt_counters *out);
+typedef LONG(NTAPI *win_next_thread_fn)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
+
+/* NtGetNextThread; NULL = this system has none. Takes the loader's lock: at open only. */
+win_next_thread_fn win_find_next_thread(void);
+
+void win_counters_read(HANDLE process, win_next_thread_fn next_thread, struct mt_counters *out);
 
 #endif

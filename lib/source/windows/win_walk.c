@@ -68,7 +68,7 @@ static uint32_t flags_of(const MEMORY_BASIC_INFORMATION *m)
     uint32_t flags = MT_REGION_FLAGS_KNOWN | kind_of(m);
 
     if (m->State == MEM_COMMIT)
-        flags |= m->Protect & PAGE_GUARD ? MT_REGION_GUARD : MT_REGION_COMMITTED;
+        flags |= MT_REGION_COMMITTED | (m->Protect & PAGE_GUARD ? MT_REGION_GUARD : 0);
     else
         flags |= MT_REGION_NORESERVE;
     return is_charged(m) ? flags | MT_REGION_CHARGED : flags;
