@@ -26,13 +26,18 @@ struct series {
     struct mt_verdict_input in;
 };
 
-static void read_header(struct series *s, char *line)
+/* The names after the first comma. */
+static void read_header(struct series *s, const char *line)
 {
-    char *save, *word = strtok_r(line, ",\r\n", &save);
+    const char *p = line + strcspn(line, ",\r\n");
 
     s->in.n_types = 0;
-    while ((word = strtok_r(NULL, ",\r\n", &save)) && s->in.n_types < MT_VERDICT_TYPES)
-        snprintf(s->types[s->in.n_types++], sizeof s->types[0], "%s", word);
+    while (*p == ',' && s->in.n_types < MT_VERDICT_TYPES) {
+        size_t n = strcspn(++p, ",\r\n");
+
+        snprintf(s->types[s->in.n_types++], sizeof s->types[0], "%.*s", (int)n, p);
+        p += n;
+    }
 }
 
 static size_t count_lines(FILE *f)

@@ -3,6 +3,7 @@
 """Scores the leak detector on a labelled corpus.
 
   score_corpus.py --corpus DIR [--judge PROGRAM] [--gate FILE] [--json OUT] [--worst N]
+  score_corpus.py --generate SEED [--count N] …      a corpus by generate.py, thrown away after
 
 Runs the C code over every series of DIR/index.json, writes predictions.json beside the judge's
 output (--predictions), and scores it: by DIR/score.py where the corpus brings its own scorer, else
@@ -161,16 +162,25 @@ def passes(metrics, gate):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--corpus")
+    parser.add_argument("--generate", type=int, metavar="SEED")
+    parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--judge")
     parser.add_argument("--gate")
     parser.add_argument("--json")
     parser.add_argument("--predictions")
     parser.add_argument("--worst", type=int, default=20)
     args = parser.parse_args()
-    with open(os.path.join(args.corpus, "index.json")) as f:
-        index = json.load(f)["series"]
+    if (args.corpus is None) == (args.generate is None):
+        parser.error("one of --corpus and --generate")
     with tempfile.TemporaryDirectory() as folder:
+        if args.generate is not None:
+            args.corpus = os.path.join(folder, "corpus")
+            subprocess.run([sys.executable, os.path.join(ROOT, "tests/corpus/generate.py"),
+                            args.corpus, "--seed", str(args.generate),
+                            "--count", str(args.count)], check=True)
+        with open(os.path.join(args.corpus, "index.json")) as f:
+            index = json.load(f)["series"]
         predictions = predict(args.judge or build_judge(folder), args.corpus, index)
         path = args.predictions or os.path.join(folder, "predictions.json")
         with open(path, "w") as f:

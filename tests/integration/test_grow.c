@@ -47,7 +47,6 @@ static void private_memory(void **state)
     char *p = map(16 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     mprotect(p, 8 * MIB, PROT_READ | PROT_WRITE);
     madvise(p, 8 * MIB, MADV_NOHUGEPAGE);
     memset(p, 1, 4 * MIB);
@@ -123,7 +122,6 @@ static void malloc_small_and_large(void **state)
     char *many[2000];
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     memset(big, 1, 54280192);
     b = host_row(t, TRACER_TYPE_HEAP);
     assert_int_equal(b.size_bytes - a.size_bytes, 54280192 + 4096);
@@ -253,7 +251,6 @@ static void sums_equal_the_kernels(void **state)
         .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     read_smaps(&rss, &size);
     assert_int_equal(tracer_sample(t), TRACER_OK);
     read_smaps(&rss, &size);
@@ -275,7 +272,6 @@ static void an_idle_process_does_not_grow(void **state)
     int64_t rows;
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     for (int i = 0; i < 50; i++)
         host_row(t, TRACER_TYPE_TRACER);
     b = host_row(t, TRACER_TYPE_TRACER);
@@ -293,9 +289,15 @@ static void an_idle_process_does_not_grow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(private_memory),          T(shared_memory),          T(a_file_with_written_pages),
-        T(malloc_small_and_large),  T(thread_stacks),          T(a_library_comes_and_goes),
-        T(a_pool_of_the_hosts_own), T(sums_equal_the_kernels), T(an_idle_process_does_not_grow),
+        T(HOST_EXACT(private_memory)),
+        T(shared_memory),
+        T(a_file_with_written_pages),
+        T(HOST_EXACT(malloc_small_and_large)),
+        T(thread_stacks),
+        T(a_library_comes_and_goes),
+        T(a_pool_of_the_hosts_own),
+        T(HOST_EXACT(sums_equal_the_kernels)),
+        T(HOST_EXACT(an_idle_process_does_not_grow)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,28 +141,24 @@ static void churn_with(unsigned n_threads, size_t live_bytes)
 static void one_thread_1_mb(void **state)
 {
     (void)state;
-    HOST_SKIP_SANITIZED();
     churn_with(1, MIB);
 }
 
 static void one_thread_300_mb(void **state)
 {
     (void)state;
-    HOST_SKIP_SANITIZED();
     churn_with(1, 300 * MIB);
 }
 
 static void many_threads_64_mb(void **state)
 {
     (void)state;
-    HOST_SKIP_SANITIZED();
     churn_with(MOST_THREADS, 64 * MIB);
 }
 
 static void many_threads_1_gb(void **state)
 {
     (void)state;
-    HOST_SKIP_SANITIZED();
     churn_with(MOST_THREADS, 1024 * MIB);
 }
 
@@ -176,7 +172,6 @@ static void lookalikes_are_not_heap(void **state)
     char *chunk = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     mprotect(line, MIB, PROT_READ | PROT_WRITE);
     ((uint64_t *)(void *)line)[0] = (uint64_t)(uintptr_t)line + 0x30;
     ((uint64_t *)(void *)line)[2] = 123;
@@ -192,8 +187,9 @@ static void lookalikes_are_not_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(one_thread_1_mb),   T(one_thread_300_mb),       T(many_threads_64_mb),
-        T(many_threads_1_gb), T(lookalikes_are_not_heap),
+        T(HOST_EXACT(one_thread_1_mb)),         T(HOST_EXACT(one_thread_300_mb)),
+        T(HOST_EXACT(many_threads_64_mb)),      T(HOST_EXACT(many_threads_1_gb)),
+        T(HOST_EXACT(lookalikes_are_not_heap)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

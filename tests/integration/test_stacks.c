@@ -102,7 +102,6 @@ static void stacks_of_every_kind(void **state)
     char *mapped = mmap(NULL, 3 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     pthread_barrier_init(&meet, NULL, N_KINDS + 1);
     start(&s[0], 0, NULL);
     start(&s[1], 64 * KIB, NULL);
@@ -135,7 +134,6 @@ static void threads_that_come_and_go(void **state)
     pthread_t ids[8];
 
     (void)state;
-    HOST_SKIP_SANITIZED();
     tracer_stop(t);
     snprintf(path, sizeof(path), "%s", host_db);
     o.interval_ms = 1;
@@ -168,8 +166,8 @@ static void threads_that_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(stacks_of_every_kind),
-        T(threads_that_come_and_go),
+        T(HOST_EXACT(stacks_of_every_kind)),
+        T(HOST_EXACT(threads_that_come_and_go)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,27 +6,29 @@
 
 #include "read/verdict/parts.h"
 
-#define PENALTY 3.0        /* of a cut, in σ² ln n */
-#define PLATEAU 0.07       /* of the growth: less in the last two fifths is a plateau */
-#define LAST_THIRD 0.02    /* and so is less than this in the last third */
-#define MOST_STEPS 55      /* more are pieces of a rate, not events */
-#define POINTS_PER_STEP 3  /* a staircase's floor is seen between its steps */
-#define MOST_INSIDE 0.4    /* of the growth may seem to happen between steps */
-#define SMALL_INSIDE 0.1   /* of it may really happen there */
+#define PENALTY 3.0       /* of a cut, in σ² ln n */
+#define PLATEAU 0.07      /* of the growth: less in the last two fifths is a plateau */
+#define LAST_THIRD 0.02   /* and so is less than this in the last third */
+#define MOST_STEPS 55     /* more are pieces of a rate, not events */
+#define POINTS_PER_STEP 3 /* a staircase's floor is seen between its steps */
+#define MOST_INSIDE 0.4   /* of the growth may seem to happen between steps */
+#define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define MANY_STEPS 12      /* their sizes have a trend that can be told */
-#define MARGIN 1           /* of information, in favour of a curve */
-#define SLOWING 0.65       /* a power of time below this slows down */
-#define LATE_ONSET 0.7     /* of the squares a straight line leaves */
-#define MOVES 0.93         /* lag-one correlation of what is more than noise */
-#define UNEVEN 2.5         /* of two steps the smaller is then noise */
-#define MOMENT 0.04        /* of the life */
+#define MANY_STEPS 12           /* their sizes have a trend that can be told */
+#define CLEAN 0.06              /* of a step: what lies nearer to the levels needs no excuse */
+#define MARGIN 1                /* of information, in favour of a curve */
+#define SLOWING 0.65            /* a power of time below this slows down */
+#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
+#define MOVES 0.93              /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5              /* of two steps the smaller is then noise */
+#define JUMP_ROUGHNESS 0.15     /* of the growth: what wanders is no level */
+#define MOMENT 0.04             /* of the life */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
 #define HIDDEN_PRICE 8          /* … the less the points lie on levels */
 #define HIDDEN_INSIDE 0.1       /* of the growth may seem to lie between hidden steps */
-#define HIDDEN_ROUGHNESS 0.15  /* of the typical step */
+#define HIDDEN_ROUGHNESS 0.15   /* of the typical step */
 
 /* Bayes' information of a fit with `parameters` to `n` independent points, smaller is better. */
 static double information(const struct mt_vd_work *w, double sse, double parameters, double n)
@@ -49,22 +51,23 @@ static double best_smooth(const struct mt_vd_work *w, double n)
 static bool slows_down(const struct mt_vd_work *w)
 {
     const struct mt_vd_fit *f = w->shape.fit;
-    double straight = fmin(fmin(f[MT_VD_LINE].sse, f[MT_VD_HINGE].sse), f[MT_VD_KINK].sse);
+    double straight = fmin(f[MT_VD_LINE].sse, f[MT_VD_HINGE].sse);
 
     return w->stairs.n >= MANY_STEPS && f[MT_VD_POWER].parameter < SLOWING &&
-           f[MT_VD_POWER].sse < 0.5 * straight;
+           f[MT_VD_POWER].sse < 0.35 * straight;
 }
 
 /* Nothing is kept between the steps of a staircase, and it needs fewer words than a curve. */
 static bool is_staircase(const struct mt_vd_work *w)
 {
     const struct mt_vd_stairs *s = &w->stairs;
-    double r = fmin(fmax(s->whiteness, 0), 0.9), n = w->floor.n * (1 - r) / (1 + r);
+    bool clean = sqrt(s->sse / w->floor.n) < CLEAN * s->typical;
+    double r = clean ? 0 : fmin(fmax(s->whiteness, 0), 0.9);
+    double n = w->floor.n * (1 - r) / (1 + r);
 
     return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
            s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
-           information(w, s->sse, 3 * s->n + 1, n) + MARGIN < best_smooth(w, n) &&
-           !slows_down(w);
+           information(w, s->sse, 3 * s->n + 1, n) + MARGIN < best_smooth(w, n) && !slows_down(w);
 }
 
 static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
@@ -91,6 +94,8 @@ static bool is_jump(const struct mt_vd_work *w)
 
     if (w->floor.waves && last < 2)
         return false;
+    if (sqrt(s->sse / w->floor.n) > JUMP_ROUGHNESS * w->floor.growth)
+        return false;
     if (s->n == 2 && largest > UNEVEN * smallest)
         return true;
     return s->at[s->n - 1].after_s - s->at[0].before_s < MOMENT * w->thin.end_s || s->n == 1;
@@ -107,10 +112,12 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
 
     if (stairs && is_jump(w))
         return MT_VERDICT_JUMP;
+    if (stairs && w->stairs.n == 1)
+        return MT_VERDICT_STEADY;
     if (has_stopped(w))
         return MT_VERDICT_WARMUP;
     if (stairs && w->stairs.n < FEWEST_STEPS)
-        return w->floor.waves && w->stairs.n == 1 ? MT_VERDICT_STEADY : MT_VERDICT_TOO_SHORT;
+        return MT_VERDICT_TOO_SHORT;
     return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
 }
 
@@ -240,6 +247,15 @@ static enum mt_verdict_class first_look(struct mt_vd_work *w)
     return choose_still(w);
 }
 
+/* Staircases may hide under waves from the first look only where it saw none of the clear shapes.
+ */
+static bool worth_second_look(const struct mt_vd_work *w, enum mt_verdict_class shape)
+{
+    return (shape == MT_VERDICT_LINEAR || shape == MT_VERDICT_STEADY ||
+            shape == MT_VERDICT_TOO_SHORT) &&
+           (w->floor.waves || !w->trend.rising);
+}
+
 void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
     mt_vd_repair(w);
@@ -248,9 +264,7 @@ void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
     out->shape = first_look(w);
-    if ((out->shape == MT_VERDICT_LINEAR || out->shape == MT_VERDICT_STEADY ||
-         out->shape == MT_VERDICT_TOO_SHORT) &&
-        (w->floor.waves || !w->trend.rising) && find_hidden_stairs(w))
+    if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
         out->shape = has_stopped(w) ? MT_VERDICT_WARMUP : MT_VERDICT_PUNCTUATED;
     out->likely = out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP : out->shape;
     out->swing = w->thin.swing;

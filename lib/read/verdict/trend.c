@@ -11,12 +11,10 @@
 #define MOST_FALL 0.35    /* of the growth */
 #define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
 
-/* Where waves lie above, the last block may hold no trough: what no later one confirms does not
- * count. */
-static unsigned coarsen(struct mt_vd_work *w, double *out)
+/* The middle values of at most MT_VD_COARSE groups of the first `n` points. */
+static unsigned coarsen(struct mt_vd_work *w, unsigned n, double *out)
 {
     const struct mt_vd_floor *f = &w->floor;
-    unsigned n = f->waves && f->n > 1 ? f->n - 1 : f->n;
     unsigned m = n < MT_VD_COARSE ? n : MT_VD_COARSE;
 
     for (unsigned k = 0; k < m; k++) {
@@ -58,17 +56,20 @@ static double rise_since(const struct mt_vd_floor *f, double part)
     return (f->rising[f->n - 1] - f->rising[from]) / fmax(f->growth, 1);
 }
 
+/* Where waves lie above, the last block may hold no trough: a rise that no later block confirms
+ * does not count. A fall needs no such word. */
 void mt_vd_judge_trend(struct mt_vd_work *w)
 {
     struct mt_vd_trend *trend = &w->trend;
     double z[MT_VD_COARSE] = {0}, smooth[MT_VD_COARSE];
-    unsigned n = coarsen(w, z);
+    unsigned n = coarsen(w, w->floor.waves && w->floor.n > 1 ? w->floor.n - 1 : w->floor.n, z);
 
     mt_vd_isotonic(z, n, smooth);
     trend->growth = smooth[n - 1] - smooth[0];
+    trend->tau = kendall(z, n);
+    n = coarsen(w, w->floor.n, z);
     trend->drawdown = largest_fall(z, n) / fmax(trend->growth, 1);
     trend->certainty = trend->growth / w->floor.sigma;
-    trend->tau = kendall(z, n);
     trend->late = rise_since(&w->floor, 0.6);
     trend->last_third = rise_since(&w->floor, 2 / 3.0);
     trend->rising = trend->growth >= LEAST_PAGES * w->life.page && trend->drawdown < MOST_FALL &&

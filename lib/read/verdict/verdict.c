@@ -21,11 +21,11 @@
 
 /* One type while its lives are joined. */
 struct joined {
-    struct mt_vd_opinion last;  /* of the last life that says what the type does */
+    struct mt_vd_opinion last;         /* of the last life that says what the type does */
     double weight[MT_VERDICT_CLASSES]; /* samples that say so */
     double certain[MT_VERDICT_CLASSES];
     unsigned lives_with_steps;
-    double grown;   /* bytes, over the lives that leak */
+    double grown; /* bytes, over the lives that leak */
     double growing_s;
     int64_t onset_ns;
 };
@@ -33,16 +33,11 @@ struct joined {
 const char *mt_verdict_name(enum mt_verdict_class c)
 {
     static const char *const names[MT_VERDICT_CLASSES] = {
-        [MT_VERDICT_PUNCTUATED] = "punctuated",
-        [MT_VERDICT_LINEAR] = "linear",
-        [MT_VERDICT_EXPONENTIAL] = "exponential",
-        [MT_VERDICT_FRAGMENTATION] = "fragmentation",
-        [MT_VERDICT_STEADY] = "steady",
-        [MT_VERDICT_SAWTOOTH] = "sawtooth",
-        [MT_VERDICT_WARMUP] = "warmup",
-        [MT_VERDICT_JUMP] = "jump",
-        [MT_VERDICT_DIURNAL] = "diurnal",
-        [MT_VERDICT_TOO_SHORT] = "too_short",
+        [MT_VERDICT_PUNCTUATED] = "punctuated",   [MT_VERDICT_LINEAR] = "linear",
+        [MT_VERDICT_EXPONENTIAL] = "exponential", [MT_VERDICT_FRAGMENTATION] = "fragmentation",
+        [MT_VERDICT_STEADY] = "steady",           [MT_VERDICT_SAWTOOTH] = "sawtooth",
+        [MT_VERDICT_WARMUP] = "warmup",           [MT_VERDICT_JUMP] = "jump",
+        [MT_VERDICT_DIURNAL] = "diurnal",         [MT_VERDICT_TOO_SHORT] = "too_short",
     };
 
     return c < MT_VERDICT_CLASSES ? names[c] : NULL;
@@ -114,8 +109,8 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     }
     if (mt_verdict_is_leak(o.shape) || o.shape == MT_VERDICT_TOO_SHORT) {
         if (j->grown == 0)
-            j->onset_ns = start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s
-                                                              : o.onset_s);
+            j->onset_ns =
+                start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
         j->grown += o.kept;
         j->growing_s += w->thin.end_s - o.onset_s;
     }
@@ -278,28 +273,32 @@ static int check(const struct mt_verdict_input *in)
     return 0;
 }
 
-int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
+/* The verdict's and the work's memory; NULL when there is none. */
+static struct mt_vd_work *get_memory(const struct mt_verdict_input *in, struct mt_verdict **out)
 {
-    struct joined joined[MT_VERDICT_TYPES] = {{.weight = {0}}};
-    struct mt_vd_opinion last[MT_VERDICT_TYPES];
-    struct mt_verdict *v;
-    struct mt_vd_work *w;
+    struct mt_verdict *v = mt_memory_alloc(sizeof *v + in->n_types * sizeof v->types[0]);
+    struct mt_vd_work *w = v ? mt_memory_alloc(sizeof *w + 2 * in->n * sizeof(double)) : NULL;
 
-    if (check(in) != 0 || !out)
-        return TRACER_EINVAL;
-    v = mt_memory_alloc(sizeof *v + in->n_types * sizeof v->types[0]);
-    w = v ? mt_memory_alloc(sizeof *w + 2 * in->n * sizeof(double)) : NULL;
     if (!w) {
         mt_memory_free(v);
-        return TRACER_ENOMEM;
+        return NULL;
     }
     w->t = (double *)(w + 1);
     w->v = w->t + in->n;
     v->n_types = in->n_types;
+    *out = v;
+    return w;
+}
+
+static void judge_all(const struct mt_verdict_input *in, struct mt_vd_work *w, struct mt_verdict *v)
+{
+    struct mt_vd_opinion last[MT_VERDICT_TYPES];
+
     for (unsigned k = 0; k < in->n_types; k++) {
-        joined[k].last.shape = MT_VERDICT_TOO_SHORT;
-        judge_type(in, k, w, &joined[k], &v->types[k]);
-        last[k] = joined[k].last;
+        struct joined joined = {.last.shape = MT_VERDICT_TOO_SHORT};
+
+        judge_type(in, k, w, &joined, &v->types[k]);
+        last[k] = joined.last;
     }
     choose_type(v, last, in->page_bytes > 0 ? (double)in->page_bytes : 4096);
     if (v->types[v->type].n_steps > 0 && v->leak && in->n_markers > 0) {
@@ -308,6 +307,19 @@ int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
     }
     if (v->leak && in->limit_bytes > 0)
         mt_vd_foresee(in, last, v);
+}
+
+int mt_verdict_judge(const struct mt_verdict_input *in, struct mt_verdict **out)
+{
+    struct mt_verdict *v;
+    struct mt_vd_work *w;
+
+    if (check(in) != 0 || !out)
+        return TRACER_EINVAL;
+    w = get_memory(in, &v);
+    if (!w)
+        return TRACER_ENOMEM;
+    judge_all(in, w, v);
     mt_memory_free(w);
     *out = v;
     return 0;

@@ -69,33 +69,50 @@ static void find_period(struct mt_vd_work *w)
     }
 }
 
-/* Walks the zigzag of swings larger than a third of the whole and adds up its times. */
+/* A zigzag of swings larger than `least`: where it last turned, and the time it went up and down.
+ */
+struct zigzag {
+    double least, rise_s, fall_s;
+    size_t low, high;
+    unsigned falls;
+    bool up;
+};
+
+static void go_up(const struct mt_vd_life *life, struct zigzag *z, size_t i)
+{
+    if (life->v[i] > life->v[z->high])
+        z->high = i;
+    if (life->v[z->high] - life->v[i] < z->least)
+        return;
+    z->rise_s += life->t[z->high] - life->t[z->low];
+    z->falls++;
+    z->low = i;
+    z->up = false;
+}
+
+static void go_down(const struct mt_vd_life *life, struct zigzag *z, size_t i)
+{
+    if (life->v[i] <= life->v[z->low])
+        z->low = i;
+    if (life->v[i] - life->v[z->low] < z->least)
+        return;
+    z->fall_s += life->t[z->low] - life->t[z->high];
+    z->high = i;
+    z->up = true;
+}
+
 static void walk_swings(struct mt_vd_work *w)
 {
-    const struct mt_vd_life *life = &w->life;
-    double least = w->thin.swing / 3, rise = 0, fall = 0;
-    size_t low = 0, high = 0;
-    bool up = true;
+    struct zigzag z = {.least = fmax(w->thin.swing / 3, 1), .up = true};
 
-    for (size_t i = 1; i < life->n; i++) {
-        if (life->v[i] > life->v[high])
-            high = i;
-        if (life->v[i] <= life->v[low])
-            low = i;
-        if (up && life->v[high] - life->v[i] >= least) {
-            rise += life->t[high] - life->t[low < high ? low : high];
-            up = false;
-            low = i;
-            w->wave.swings++;
-        } else if (!up && life->v[i] - life->v[low] >= least) {
-            fall += life->t[low] - life->t[high < low ? high : low];
-            up = true;
-            high = i;
-        }
-        if (up && high == i && low > high)
-            low = i;
+    for (size_t i = 1; i < w->life.n; i++) {
+        if (z.up)
+            go_up(&w->life, &z, i);
+        else
+            go_down(&w->life, &z, i);
     }
-    w->wave.rise_fall = fall > 0 ? rise / fall : 0;
+    w->wave.swings = z.falls;
+    w->wave.rise_fall = z.fall_s > 0 ? z.rise_s / z.fall_s : 0;
 }
 
 /* Of the changes between samples that can be told from noise, how many are rises. */

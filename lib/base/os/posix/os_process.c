@@ -56,6 +56,8 @@ static void after_fork_in_parent(void)
 /* The threads that may have held it are not here. */
 static void after_fork_in_child(void)
 {
+    if (fork_waited)
+        pthread_rwlock_unlock(&in_library);
     pthread_rwlock_init(&in_library, NULL);
 }
 
