@@ -225,13 +225,17 @@ static void pieces_of_an_image_have_its_name_and_their_offset(void **state)
             PAGE_EXECUTE_WRITECOPY),
         ROW(0x7ff600001000, 0x4000, MEM_COMMIT, MEM_IMAGE, PAGE_EXECUTE_READ, 0x7ff600000000,
             PAGE_EXECUTE_WRITECOPY),
-        ROW(0x7ff600005000, 0x2000, MEM_COMMIT, MEM_IMAGE, PAGE_WRITECOPY, 0x7ff600000000,
+        ROW(0x7ff600005000, 0x1000, MEM_COMMIT, MEM_IMAGE, PAGE_WRITECOPY, 0x7ff600000000,
+            PAGE_EXECUTE_WRITECOPY),
+        ROW(0x7ff600006000, 0x1000, MEM_COMMIT, MEM_IMAGE, PAGE_READWRITE, 0x7ff600000000,
             PAGE_EXECUTE_WRITECOPY),
     };
-    struct layout l = {rows, 3, 0, 0};
+    struct layout l = {rows, 4, 0, 0};
 
     (void)state;
     assert_int_equal(walk(&l), 0);
+    assert_int_equal(snapshot.n_regions, 4); /* the written page is no piece of its own */
+    assert_true(snapshot.regions[3].flags & MT_REGION_LOST);
     for (uint32_t i = 0; i < 3; i++) {
         const struct mt_region *r = &snapshot.regions[i];
 

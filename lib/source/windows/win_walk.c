@@ -22,10 +22,9 @@ struct walk {
     const struct win_calls *calls;
     struct win_names *names;
     struct mt_snapshot *out;
-    MEMORY_BASIC_INFORMATION before; /* the last piece; State 0 = none */
-    uint64_t allocation;             /* 0 = none */
-    uint64_t end;                    /* of the last piece */
-    uint32_t first;                  /* region of the allocation */
+    uint64_t allocation; /* 0 = none */
+    uint64_t end;        /* of its last piece */
+    uint32_t first;      /* its first region */
 };
 
 static uint32_t protection_of(const MEMORY_BASIC_INFORMATION *m)
@@ -72,13 +71,6 @@ static uint32_t flags_of(const MEMORY_BASIC_INFORMATION *m)
     else
         flags |= MT_REGION_NORESERVE;
     return is_charged(m) ? flags | MT_REGION_CHARGED : flags;
-}
-
-static bool continues(const struct walk *w, const MEMORY_BASIC_INFORMATION *m)
-{
-    return w->before.State == m->State && w->before.Protect == m->Protect &&
-           w->before.Type == m->Type && w->allocation == (uintptr_t)m->AllocationBase &&
-           w->end == (uintptr_t)m->BaseAddress;
 }
 
 /* The mapping has a file after all: pieces of a section become pieces of a file. */
@@ -128,7 +120,6 @@ static void add_free(struct walk *w, uint64_t base, uint64_t end)
     struct mt_region *r;
 
     enter_allocation(w, 0);
-    w->before.State = 0;
     if (border == base)
         return;
     r = add_region(w, base, border < end ? border : end);
@@ -136,25 +127,28 @@ static void add_free(struct walk *w, uint64_t base, uint64_t end)
         r->flags = MT_REGION_FLAGS_KNOWN | MT_REGION_LOST;
 }
 
+/* A page of an image or view that is written turns from copy-on-write to writable: no border for
+ * us, or each write would cut a region. */
 static void add_piece(struct walk *w, const MEMORY_BASIC_INFORMATION *m, uint64_t base,
                       uint64_t end)
 {
+    uint32_t protection = protection_of(m), flags = flags_of(m);
     struct mt_region *r;
 
     if (w->allocation != (uintptr_t)m->AllocationBase)
         enter_allocation(w, (uintptr_t)m->AllocationBase);
-    else if (continues(w, m) && w->out->n_regions > w->first) {
-        w->out->regions[w->out->n_regions - 1].end = w->end = end;
+    w->end = end;
+    r = w->out->n_regions > w->first ? &w->out->regions[w->out->n_regions - 1] : NULL;
+    if (r && r->end == base && r->protection == protection && r->flags == flags) {
+        r->end = end;
         return;
     }
     r = add_region(w, base, end);
-    if (r) {
-        r->protection = protection_of(m);
-        r->flags = flags_of(m);
-        r->offset = m->Type == MEM_IMAGE ? base - w->allocation : 0;
-    }
-    w->before = *m;
-    w->end = end;
+    if (!r)
+        return;
+    r->protection = protection;
+    r->flags = flags;
+    r->offset = m->Type == MEM_IMAGE ? base - w->allocation : 0;
 }
 
 /* A zero answer, or one that does not lead on, ends the walk: stepping page by page would not
