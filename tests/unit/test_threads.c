@@ -79,7 +79,7 @@ static void the_main_stack_is_the_main_threads(void **state)
 
     (void)state;
     look(0);
-    c = owner_of(environ); /* the kernel puts it on the main stack; locals may be elsewhere (ASan) */
+    c = owner_of(environ); /* on the main stack, where under ASan a local need not be */
     assert_non_null(c);
     assert_int_equal(c->type, MT_TYPE_STACK);
     assert_int_equal(c->thread, (uint32_t)getpid());
