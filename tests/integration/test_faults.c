@@ -207,8 +207,10 @@ static void record_and_churn(void)
 
     o.interval_ms = 1;
     o.commit_ms = 2;
-    if (tracer_start(host_db, &o, &t))
+    if (tracer_start(host_db, &o, &t)) {
+        print_message("%s\n", tracer_last_error());
         _exit(1);
+    }
     for (unsigned i = 0;; i++) {
         char *p = mmap(NULL, 4096u << (i % 8), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                        -1, 0);
