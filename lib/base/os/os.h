@@ -58,7 +58,8 @@ void mt_os_fork_release(void);
 /* Absolute path of `path`, by the current directory. False = too long or no directory. */
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
 /* Makes an empty file that only this user may read, where there is none; path as SQLite takes it
- * (UTF-8 on Windows). What stands there already stays as it is. */
+ * (UTF-8 on Windows). What stands there already stays as it is. Does nothing where a file has the
+ * rights of its folder (Windows). */
 void mt_os_file_create(const char *path);
 /* Keeps this library loaded while a tracer runs. */
 void mt_os_library_pin(void);
