@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "memtracer/version.h"
+#include "record/fork_gate.h"
 #include "record/recorder_private.h"
 
 #define STRING_ROOM 65536u
@@ -232,14 +233,17 @@ int mt_recorder_open(const char *path, const struct mt_run_info *info,
     r->max_file_bytes = info->max_file_bytes;
     r->string_capacity = STRING_ROOM;
     r->string_rows = mt_memory_alloc(STRING_ROOM * sizeof(*r->string_rows));
+    mt_fork_gate_enter();
     error = r->string_rows ? open_file(r, path)
                            : mt_error_set(TRACER_ENOMEM, "no memory for the recorder");
     if (!error) {
         sqlite3_wal_hook(r->db.handle, last_wal_pages, r);
         error = begin_run(r, info);
     }
-    if (error) {
+    if (error)
         mt_db_close(&r->db);
+    mt_fork_gate_leave();
+    if (error) {
         mt_memory_free(r->string_rows);
         mt_memory_free(r);
         return error;
