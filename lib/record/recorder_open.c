@@ -16,8 +16,9 @@
 #define STRINGIFY(x) #x
 #define DIGITS(x) STRINGIFY(x)
 
-static const char creation_pragmas[] = "PRAGMA page_size = 4096;"
-                                       "PRAGMA auto_vacuum = INCREMENTAL;";
+/* auto_vacuum writes the file: it has to be part of the one transaction that makes it, or a kill
+ * in between leaves a database that nobody knows. */
+static const char begin_new[] = "PRAGMA page_size = 4096; BEGIN; PRAGMA auto_vacuum = INCREMENTAL;";
 static const char identity[] = "PRAGMA application_id = " DIGITS(
     TRACER_APPLICATION_ID) ";"
                            "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
@@ -59,13 +60,13 @@ static int prepare_file(struct mt_db *db)
     bool empty;
     int error = mt_file_check_open(db, &empty);
 
-    if (!error)
-        error = empty ? mt_db_script(db, creation_pragmas, "set it up") : mt_file_check_alive(db);
-    if (!error)
-        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
+    if (!error && !empty)
+        error = mt_file_check_alive(db);
     if (error)
         return error;
-    error = fill_file(db);
+    error = mt_db_script(db, empty ? begin_new : "BEGIN IMMEDIATE", "begin to write it");
+    if (!error)
+        error = fill_file(db);
     if (!error)
         error = mt_db_script(db, "COMMIT", "write it");
     if (error)
