@@ -129,9 +129,7 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
     char text[MT_PROBLEM_BYTES];
 
     defer_error(t, error);
-    mt_os_fork_hold();
     mt_recorder_rollback(t->work->recorder);
-    mt_os_fork_release();
     snprintf(text, sizeof(text), "recording is suspended and tried again every second: %.400s",
              mt_error_detail());
     mt_sampler_problem(t, MT_PROBLEM_RECORD, TRACER_LOG_ERROR, text);
@@ -141,11 +139,8 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
 
 static int commit(struct tracer *t, struct pace *p)
 {
-    int error;
+    int error = mt_recorder_commit(t->work->recorder);
 
-    mt_os_fork_hold();
-    error = mt_recorder_commit(t->work->recorder);
-    mt_os_fork_release();
     if (error) {
         suspend_writing(t, p, error);
         return error;
@@ -168,11 +163,8 @@ static bool process_is_gone(const struct tracer *t)
 /* One tick with what waits before it. */
 static int record(struct tracer *t, struct pace *p, const struct mt_tick_request *request)
 {
-    int error;
+    int error = mt_requests_record(t);
 
-    mt_os_fork_hold();
-    error = mt_requests_record(t);
-    mt_os_fork_release();
     p->last_tick_ns = mt_os_monotonic_ns();
     p->dirty = true;
     if (!error)

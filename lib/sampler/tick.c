@@ -136,16 +136,6 @@ static void remember(struct mt_work *w, enum mt_depth depth, int64_t begun_ns)
     w->now = 1 - w->now;
 }
 
-static int write_sample(struct mt_work *w, const struct mt_sample *sample)
-{
-    int error;
-
-    mt_os_fork_hold();
-    error = mt_recorder_sample(w->recorder, sample);
-    mt_os_fork_release();
-    return error;
-}
-
 /* The deep half of a tick. A sample that is not in the file does not become the one to compare
  * with: the next one then carries both differences. */
 static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
@@ -160,7 +150,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
         sample->levels = &w->levels[w->now];
     }
     measure(t, sample, begun_ns);
-    record_error = write_sample(w, sample);
+    record_error = mt_recorder_sample(w->recorder, sample);
     publish(t, sample);
     tell_problems(t, sample->flags, error);
     if (!error && !record_error)
@@ -192,5 +182,5 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
         return look_and_record(t, &sample, begun_ns);
     measure(t, &sample, begun_ns);
     publish(t, &sample);
-    return write_sample(w, &sample);
+    return mt_recorder_sample(w->recorder, &sample);
 }

@@ -51,10 +51,6 @@ uint32_t mt_os_process_id(void);
 uint32_t mt_os_fork_generation(void);
 /* Counts forks of this process (in the parent). */
 uint32_t mt_os_fork_count(void);
-/* Around work that leaves locks of a library taken for a while (SQLite's): a fork() of the host
- * waits for its end, 10 ms at most, so that the child does not inherit them taken for ever. */
-void mt_os_fork_hold(void);
-void mt_os_fork_release(void);
 /* Absolute path of `path`, by the current directory. False = too long or no directory. */
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
 /* Makes an empty file that only this user may read, where there is none; path as SQLite takes it

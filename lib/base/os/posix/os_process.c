@@ -14,15 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/random.h>
 #endif
 
 #include "base/memory.h"
-
-#define FORK_WAIT_NS 10000000
 
 static atomic_uint n_forks;
 static atomic_uint generation = 1;
@@ -31,49 +28,14 @@ static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 /* One word that the kernel clears in every child, also in those made without the C library. */
 static atomic_uint *alive_here;
 
-/* Held for reading by samplers, for writing by a fork. */
-static pthread_rwlock_t in_library = PTHREAD_RWLOCK_INITIALIZER;
-static bool fork_waited; /* by the forking thread, which the C library lets be one at a time */
-
-static void before_fork(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += FORK_WAIT_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    fork_waited = pthread_rwlock_timedwrlock(&in_library, &until) == 0;
-}
-
-static void after_fork_in_parent(void)
+static void count_fork(void)
 {
     atomic_fetch_add(&n_forks, 1);
-    if (fork_waited)
-        pthread_rwlock_unlock(&in_library);
-}
-
-/* The threads that may have held it are not here. */
-static void after_fork_in_child(void)
-{
-    if (fork_waited)
-        pthread_rwlock_unlock(&in_library);
-    pthread_rwlock_init(&in_library, NULL);
-}
-
-void mt_os_fork_hold(void)
-{
-    pthread_rwlock_rdlock(&in_library);
-}
-
-void mt_os_fork_release(void)
-{
-    pthread_rwlock_unlock(&in_library);
 }
 
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    pthread_atfork(NULL, count_fork, NULL);
     alive_here = mt_memory_alloc(sizeof(*alive_here));
 #if defined(MADV_WIPEONFORK)
     if (alive_here && madvise(alive_here, mt_os_page_bytes(), MADV_WIPEONFORK)) {

@@ -25,14 +25,6 @@ uint32_t mt_os_fork_count(void)
     return 0;
 }
 
-void mt_os_fork_hold(void)
-{
-}
-
-void mt_os_fork_release(void)
-{
-}
-
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
 {
     wchar_t given[PATH_UNITS], full[PATH_UNITS];
