@@ -37,6 +37,16 @@ struct wake {
     bool claims_changed;
 };
 
+/* The file says so, too, once a cause; it tells a later reader what the samples lack. */
+static void degrade(struct tracer *t, const char *text)
+{
+    mt_os_lock_acquire(t->lock);
+    if (t->stats.state == TRACER_STATE_RECORDING)
+        t->stats.state = TRACER_STATE_DEGRADED;
+    mt_os_lock_release(t->lock);
+    mt_recorder_state(t->work->recorder, "degraded", text);
+}
+
 void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, const char *text)
 {
     bool first = !(t->problems_logged >> which & 1u);
@@ -46,6 +56,8 @@ void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, cons
     snprintf(t->problem, sizeof(t->problem), "%s", text);
     mt_os_lock_release(t->lock);
     t->problems_logged |= 1u << which;
+    if (first && level >= TRACER_LOG_WARNING && which != MT_PROBLEM_RECORD)
+        degrade(t, text);
     if (first && log)
         log(t->options.log_user, level, text);
 }

@@ -12,7 +12,6 @@
 /* ---- pages ---- */
 void *mt_os_pages_map(size_t bytes); /* private, read-write, zeroed, not reserved; NULL = none */
 void mt_os_pages_unmap(void *p, size_t bytes);
-void mt_os_pages_name(void *p, size_t bytes, const char *name); /* a label where the OS has them */
 size_t mt_os_page_bytes(void);
 
 /* ---- clocks ---- */
@@ -49,8 +48,6 @@ uint32_t mt_os_thread_id(void);
 uint32_t mt_os_process_id(void);
 /* A number that changes in every child of fork(); cheap, no system call. */
 uint32_t mt_os_fork_generation(void);
-/* Counts forks of this process (in the parent). */
-uint32_t mt_os_fork_count(void);
 /* Absolute path of `path`, by the current directory. False = too long or no directory. */
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
 /* Makes an empty file that only this user may read, where there is none; path as SQLite takes it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* base/os/posix: process identity, forks, paths, keeping the library loaded.
  * Called by api/ in the host's threads and by sampler/. Must not allocate.
- * Uses: pthread_atfork; madvise MADV_WIPEONFORK (Linux 4.14); getrandom (3.17); dladdr. */
+ * Uses: madvise MADV_WIPEONFORK (Linux 4.14); getrandom (3.17); dladdr. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
@@ -21,21 +21,14 @@
 
 #include "base/memory.h"
 
-static atomic_uint n_forks;
 static atomic_uint generation = 1;
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 /* One word that the kernel clears in every child, also in those made without the C library. */
 static atomic_uint *alive_here;
 
-static void count_fork(void)
-{
-    atomic_fetch_add(&n_forks, 1);
-}
-
 static void watch_forks(void)
 {
-    pthread_atfork(NULL, count_fork, NULL);
     alive_here = mt_memory_alloc(sizeof(*alive_here));
 #if defined(MADV_WIPEONFORK)
     if (alive_here && madvise(alive_here, mt_os_page_bytes(), MADV_WIPEONFORK)) {
@@ -57,11 +50,6 @@ uint32_t mt_os_fork_generation(void)
     if (atomic_load(alive_here) == 0 && atomic_compare_exchange_strong(alive_here, &wiped, 1))
         atomic_fetch_add(&generation, 1);
     return atomic_load(&generation);
-}
-
-uint32_t mt_os_fork_count(void)
-{
-    return atomic_load(&n_forks);
 }
 
 uint32_t mt_os_process_id(void)

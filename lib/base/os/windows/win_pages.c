@@ -18,10 +18,6 @@ void mt_os_pages_unmap(void *p, size_t bytes MT_UNUSED)
 }
 
 /* Windows keeps no labels for memory. */
-void mt_os_pages_name(void *p MT_UNUSED, size_t bytes MT_UNUSED, const char *name MT_UNUSED)
-{
-}
-
 size_t mt_os_page_bytes(void)
 {
     SYSTEM_INFO info;

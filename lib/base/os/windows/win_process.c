@@ -20,11 +20,6 @@ uint32_t mt_os_fork_generation(void)
     return 1;
 }
 
-uint32_t mt_os_fork_count(void)
-{
-    return 0;
-}
-
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
 {
     wchar_t given[PATH_UNITS], full[PATH_UNITS];
