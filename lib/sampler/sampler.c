@@ -82,8 +82,9 @@ static void defer_error(struct tracer *t, int error)
 static int64_t mark_due_ns(const struct pace *p)
 {
     int64_t apart = p->interval_ns / MARK_SHARE;
+    int64_t due_ns = p->last_tick_ns + (apart > NS_PER_MS ? apart : NS_PER_MS);
 
-    return p->last_tick_ns + (apart > NS_PER_MS ? apart : NS_PER_MS);
+    return due_ns > p->retry_ns ? due_ns : p->retry_ns;
 }
 
 /* When the loop has something to do if nobody asks; under the lock. */
@@ -142,6 +143,7 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
 
     defer_error(t, error);
     mt_recorder_rollback(t->work->recorder);
+    mt_requests_rolled_back(t);
     snprintf(text, sizeof(text), "recording is suspended and tried again every second: %.400s",
              mt_error_detail());
     mt_sampler_problem(t, MT_PROBLEM_RECORD, TRACER_LOG_ERROR, text);
@@ -157,6 +159,7 @@ static int commit(struct tracer *t, struct pace *p)
         suspend_writing(t, p, error);
         return error;
     }
+    mt_requests_committed(t);
     mt_os_lock_acquire(t->lock);
     t->stats.file_bytes = mt_recorder_file_bytes(t->work->recorder);
     if (t->stats.state == TRACER_STATE_SUSPENDED)
@@ -201,7 +204,7 @@ static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, i
 
 static int commit_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
 {
-    bool due = p->dirty && now_ns >= p->commit_ns;
+    bool due = p->dirty && (now_ns >= p->commit_ns || mt_requests_want_commit(t));
 
     if (due)
         p->commit_ns = now_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
