@@ -14,8 +14,10 @@
 #define NS_PER_MS INT64_C(1000000)
 
 /* A mark is followed by a sample soon, but a host that marks in a loop must not make the sampler
- * run in one: two samples are at least this part of the interval, and 1 ms, apart. */
+ * run in one: two samples are at least this part of the interval, 1 ms, and this many times their
+ * cost apart. */
 #define MARK_SHARE 10
+#define MARK_COST_TIMES 20
 
 /* After a failed write the file is tried again at this pace. */
 #define RETRY_NS (INT64_C(1000) * NS_PER_MS)
@@ -24,9 +26,10 @@ struct pace {
     int64_t interval_ns;
     int64_t due_ns; /* of the next tick of the timer */
     int64_t last_tick_ns;
-    int64_t commit_ns; /* of the next commit, where there is something to commit */
-    bool dirty;        /* something was sampled since the last commit */
-    int64_t retry_ns;  /* 0 = the file is fine; else not to be written before */
+    int64_t last_cost_ns; /* of that tick */
+    int64_t commit_ns;    /* of the next commit, where there is something to commit */
+    bool dirty;           /* something was sampled since the last commit */
+    int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
 };
 
 /* What the loop takes out of the shared part in one look. */
@@ -82,8 +85,13 @@ static void defer_error(struct tracer *t, int error)
 static int64_t mark_due_ns(const struct pace *p)
 {
     int64_t apart = p->interval_ns / MARK_SHARE;
-    int64_t due_ns = p->last_tick_ns + (apart > NS_PER_MS ? apart : NS_PER_MS);
+    int64_t due_ns;
 
+    if (apart < NS_PER_MS)
+        apart = NS_PER_MS;
+    if (apart < p->last_cost_ns * MARK_COST_TIMES)
+        apart = p->last_cost_ns * MARK_COST_TIMES;
+    due_ns = p->last_tick_ns + apart;
     return due_ns > p->retry_ns ? due_ns : p->retry_ns;
 }
 
@@ -170,6 +178,20 @@ static int commit(struct tracer *t, struct pace *p)
     return TRACER_OK;
 }
 
+/* Marks that found no room are missed by whoever asks "after what?": the file must say so. */
+static void tell_dropped(struct tracer *t)
+{
+    uint64_t n;
+
+    mt_os_lock_acquire(t->lock);
+    n = t->stats.n_dropped;
+    mt_os_lock_release(t->lock);
+    if (n && !(t->problems_logged >> MT_PROBLEM_DROPPED & 1u))
+        mt_sampler_problem(t, MT_PROBLEM_DROPPED, TRACER_LOG_WARNING,
+                           "marks came faster than they could be written, some are missing; "
+                           "mark less often");
+}
+
 static bool process_is_gone(const struct tracer *t)
 {
     return t->work->source_error == TRACER_ESTATE;
@@ -182,8 +204,10 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
 
     p->last_tick_ns = mt_os_monotonic_ns();
     p->dirty = true;
+    tell_dropped(t);
     if (!error)
         error = mt_tick(t, request);
+    p->last_cost_ns = mt_os_monotonic_ns() - p->last_tick_ns;
     if (error)
         suspend_writing(t, p, error);
     return error;
@@ -285,6 +309,8 @@ void mt_sampler_run(void *user)
     struct tracer *t = user;
     bool own = mt_os_thread_own_descriptors();
     int error = mt_stages_open(t);
+    char detail[96] = "";
+    uint64_t n_dropped;
     bool ended;
 
     if (error) {
@@ -300,8 +326,13 @@ void mt_sampler_run(void *user)
     run_loop(t);
     mt_os_lock_acquire(t->lock);
     ended = !t->stop_asked;
+    n_dropped = t->stats.n_dropped;
     mt_os_lock_release(t->lock);
-    error =
-        mt_stages_close(t, ended ? "ended" : "stopped", ended ? "the watched process ended" : "");
+    if (n_dropped)
+        snprintf(detail, sizeof(detail), "%" PRIu64 " marks are missing: they came too fast",
+                 n_dropped);
+    else if (ended)
+        snprintf(detail, sizeof(detail), "the watched process ended");
+    error = mt_stages_close(t, ended ? "ended" : "stopped", detail);
     enter_phase(t, MT_PHASE_FINISHED, error);
 }
