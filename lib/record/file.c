@@ -69,7 +69,10 @@ static int cannot_open(sqlite3_vfs *vfs, const char *path)
 
     vfs->xAccess(vfs, path, SQLITE_ACCESS_READ, &readable);
     if (readable)
-        return mt_error_set(TRACER_EIO, "%s exists but cannot be opened", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a regular file (a directory, a pipe?): "
+                            "choose another path",
+                            path);
     return mt_error_set(TRACER_EDENIED,
                         "%s cannot be read by this user: change its rights, or "
                         "choose another path",

@@ -270,7 +270,7 @@ static void killed_at_any_moment(void **state)
     }
     assert_int_equal(tracer_file_finish(host_db), TRACER_OK);
     assert_int_equal(host_ask("SELECT count(*) FROM run WHERE state <> 'interrupted'").integer, 0);
-    assert_true(host_ask("SELECT count(*) FROM run").integer > 30);
+    assert_true(host_ask("SELECT count(*) FROM run").integer > (HOST_SANITIZED ? 0 : 30));
 }
 
 static int begin_faulty(void **state)
