@@ -10,8 +10,11 @@
 struct mt_count {
     struct mt_scan scan;
     struct mt_pagemap pagemap;
-    uint64_t huge_bytes; /* size of a transparent huge page */
-    int64_t deadline_ns; /* monotonic, 0 = none; set before a call */
+    uint64_t huge_bytes;   /* size of a transparent huge page */
+    int64_t deadline_ns;   /* monotonic, 0 = none; set before a call */
+    bool own;              /* the process is this one */
+    bool dense;            /* most of what was scanned last is resident: ask for the rest */
+    uint64_t presumed_end; /* below it, what the last run counted must prove to be mapped */
 
     /* of one call */
     const struct mt_snapshot *snapshot;
