@@ -30,7 +30,7 @@ int64_t mt_pace_end(struct mt_pace *p)
     struct timespec gap = {0, 0};
 
     p->held_ns += ns;
-    if (p->held_ns < GAP_FROM_NS)
+    if (p->held_ns < (p->gap_from_ns ? p->gap_from_ns : GAP_FROM_NS))
         return ns;
     gap.tv_nsec = (long)(p->held_ns < GAP_MOST_NS ? p->held_ns : GAP_MOST_NS);
     nanosleep(&gap, NULL);
