@@ -31,4 +31,13 @@ void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *re
 int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
                        struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next);
 
+/* ---- count_anonymous.c ---- */
+
+/* Scans the intervals [first, end), all private and anonymous, and says which was done last. Goes
+ * on past the deadline until one is done. */
+int mt_count_scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done);
+
+void mt_count_forget(struct mt_interval *intervals, uint32_t n);
+bool mt_count_is_late(const struct mt_count *c);
+
 #endif
