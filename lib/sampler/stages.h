@@ -6,6 +6,7 @@
 #include "claim/claim.h"
 #include "classify/classify.h"
 #include "record/recorder.h"
+#include "sampler/sampler.h"
 #include "source/source.h"
 
 struct mt_work {
@@ -25,6 +26,10 @@ struct mt_work {
     struct mt_interval_list intervals[2];
     struct mt_levels levels[2];
     struct mt_counters counters[2];
+
+    struct mt_mark marks[MT_MARKS_CAPACITY]; /* written since the last commit, oldest first */
+    uint32_t n_marks;
+    uint32_t n_types; /* of the host's own, written since the last commit */
 
     int source_error;  /* of the last tick; ESTATE = the watched process is gone */
     bool has_sample;   /* at least one deep look is recorded */

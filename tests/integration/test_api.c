@@ -79,6 +79,16 @@ static void make_database(const char *sql)
     sqlite3_close(db);
 }
 
+static void a_pipe_is_not_waited_for(void **state)
+{
+    tracer_reader *r = NULL;
+
+    (void)state;
+    assert_int_equal(mkfifo(host_db, 0600), 0);
+    expect_refused(host_db, NULL, TRACER_EDB, host_db);
+    assert_int_not_equal(tracer_reader_open(host_db, &r), TRACER_OK);
+}
+
 static void a_foreign_database_is_left_alone(void **state)
 {
     (void)state;
@@ -115,6 +125,9 @@ static void wrong_options(void **state)
     o = (tracer_options)TRACER_OPTIONS_INIT;
     o.max_file_bytes = 1000;
     expect_refused(host_db, &o, TRACER_EINVAL, "max_file_bytes");
+    o = (tracer_options)TRACER_OPTIONS_INIT;
+    o.budget_ns = UINT64_MAX;
+    expect_refused(host_db, &o, TRACER_EINVAL, "budget_ns");
     o = (tracer_options)TRACER_OPTIONS_INIT;
     o.size = 0;
     expect_refused(host_db, &o, TRACER_EINVAL, "size");
@@ -263,6 +276,7 @@ static void marks_and_types(void **state)
     assert_int_equal(tracer_mark(t, "it's; DROP TABLE mark"), TRACER_OK);
     assert_int_equal(tracer_type_add(t, "Pool", NULL, &type), TRACER_EINVAL);
     assert_int_equal(tracer_type_add(t, "heap", NULL, &type), TRACER_EINVAL);
+    assert_int_equal(tracer_type_add(t, "total", NULL, &type), TRACER_EINVAL);
     assert_int_equal(tracer_type_add(t, "pool", "our pool", &type), TRACER_OK);
     assert_int_equal(tracer_type_add(t, "pool", NULL, &again), TRACER_OK);
     assert_int_equal(type, again);
@@ -320,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(wrong_paths),
         T(a_foreign_file_is_left_alone),
+        T(a_pipe_is_not_waited_for),
         T(a_foreign_database_is_left_alone),
         T(a_newer_file_is_refused),
         T(wrong_options),

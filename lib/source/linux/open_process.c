@@ -123,6 +123,9 @@ static int open_directories(struct mt_linux_source *s, const char *proc_root)
         s->task = openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     if (s->task >= 0)
         return TRACER_OK;
+    if (error == EMFILE || error == ENFILE)
+        return mt_error_set(TRACER_ELIMIT, "no descriptor is left (%s): raise ulimit -n",
+                            strerror(error));
     if (access(proc_root, F_OK) || !s->pid)
         return mt_error_set(TRACER_EUNSUPPORTED, "%s is not there (%s): mount procfs", proc_root,
                             strerror(error));
