@@ -232,7 +232,9 @@ static int commit_if_due(struct tracer *t, struct pace *p, const struct wake *w,
 
     if (due)
         p->commit_ns = now_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
-    if (w->sample || w->flush || (due && now_ns >= p->retry_ns))
+    if (w->sample || w->flush)
+        return commit(t, p);
+    if (due && now_ns >= p->retry_ns && (p->retry_ns || !mt_recorder_can_wait(t->work->recorder)))
         return commit(t, p);
     return TRACER_OK;
 }
