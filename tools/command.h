@@ -30,6 +30,7 @@ extern const struct command command_info;
 extern const struct command command_sql;
 extern const struct command command_schema;
 extern const struct command command_finish;
+extern const struct command command_import;
 
 /* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
  * characters. */
