@@ -31,6 +31,7 @@ static const char help[] =
     "  --markers FILE      lines t_ns,label: what the program did when\n"
     "  --sessions FILE     lines t_ns: a new life of the process began there\n"
     "  --limit BYTES       what all types together must not pass\n"
+    "  --max-regions N     the most mappings there may be\n"
     "  --label LABEL       names the runs; default \"import\"\n"
     "\n"
     "Example:\n"
@@ -258,6 +259,7 @@ static int run(const struct command *self, int argc, char **argv)
         {"csv", 0, OPTION_TEXT, &csv},           {"output", 'o', OPTION_TEXT, &output},
         {"measure", 0, OPTION_TEXT, &measure},   {"markers", 0, OPTION_TEXT, &sides[0]},
         {"sessions", 0, OPTION_TEXT, &sides[1]}, {"limit", 0, OPTION_BYTES, &options.limit_bytes},
+        {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
         {"label", 0, OPTION_TEXT, &options.label}, {0},
     };
     int first,

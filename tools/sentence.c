@@ -40,6 +40,16 @@ static const char *seconds(char *buffer, int64_t ns)
     return buffer;
 }
 
+static void say_since(struct text *t, const tracer_type_verdict *y)
+{
+    char a[HUMAN_BYTES];
+
+    if (y->onset_t_ns >= 1000000)
+        say(t, " since %s", seconds(a, y->onset_t_ns));
+    else
+        say(t, " from the start");
+}
+
 /* The unit in which a person would tell it: at least one a unit of time, if any is so long. */
 static void say_rate(struct text *t, double bytes_per_s)
 {
@@ -67,7 +77,8 @@ static void say_steps(struct text *t, const tracer_verdict *v, const tracer_type
         snprintf(label, sizeof(label), "%s", v->action);
         say(t, " after \"%s\"", label);
     }
-    say(t, ": %" PRIu32 " steps since %s", y->n_steps, seconds(a, y->onset_t_ns));
+    say(t, ": %" PRIu32 " steps", y->n_steps);
+    say_since(t, y);
     if (y->typical_interval_ns > 0 && !(chosen && v->action))
         say(t, ", one every %s", seconds(b, y->typical_interval_ns));
 }
@@ -86,8 +97,14 @@ static void say_growth(struct text *t, const tracer_verdict *v, const tracer_typ
         break;
     }
     say_rate(t, y->bytes_per_s);
-    say(t, " since %s", seconds(a, y->onset_t_ns));
+    say_since(t, y);
     say(t, ": %s in all", bytes(a, y->kept_bytes));
+    if (y->measure != TRACER_MEASURE_SIZE && y->late_bytes_per_s > 0 &&
+        (y->late_bytes_per_s < 0.85 * y->bytes_per_s ||
+         y->late_bytes_per_s > 1.2 * y->bytes_per_s)) {
+        say(t, ", lately by ");
+        say_rate(t, y->late_bytes_per_s);
+    }
 }
 
 static void say_retention(struct text *t, const tracer_type_verdict *y)

@@ -27,6 +27,7 @@ typedef struct tracer_import_options {
     uint32_t interval_ms; /* usual time between samples, for table run; 0 = 1000 */
     const char *label;    /* of the runs; NULL = "import" */
     int64_t limit_bytes;  /* what all types together must not pass; 0 = none known */
+    int64_t max_regions;  /* the most mappings there may be; 0 = not known */
 } tracer_import_options;
 
 /* Opens or makes the file as tracer_start() does (no `%` in the path is replaced). Runs begin

@@ -68,7 +68,8 @@ static void set_facts(tracer_import *i, const tracer_import_options *options)
     snprintf(i->facts.name, sizeof(i->facts.name), "%.63s", i->label);
     i->facts.cgroup_limit_bytes = o.limit_bytes > 0 ? o.limit_bytes : -1;
     i->facts.host_memory_bytes = i->facts.address_limit_bytes = i->facts.data_limit_bytes = -1;
-    i->facts.parent_pid = i->facts.max_regions = i->facts.process_start_ns = -1;
+    i->facts.parent_pid = i->facts.process_start_ns = -1;
+    i->facts.max_regions = o.max_regions > 0 ? o.max_regions : -1;
     i->info.label = i->label;
     i->info.interval_ms = o.interval_ms ? o.interval_ms : 1000;
     i->info.commit_ms = 1000;

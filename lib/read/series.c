@@ -111,11 +111,17 @@ static const char *keep_label(struct mt_series *s, const char *text)
     return s->labels[k];
 }
 
+/* Labels that came once lose their number, so that "command 1", "command 2" … are one action. */
+static const char sql_marks[] =
+    "SELECT t_ns, iif(n = 1 AND stem <> '', stem, label) FROM (SELECT id, t_ns, label,"
+    " count(*) OVER (PARTITION BY label) AS n,"
+    " rtrim(rtrim(label, '0123456789'), ' #:-_') AS stem FROM mark WHERE run = ?1)"
+    " ORDER BY t_ns, id";
+
 static int find_marks(tracer_reader *r, struct mt_series *s)
 {
     sqlite3_stmt *q = NULL;
-    int error =
-        prepare(r, "SELECT t_ns, label FROM mark WHERE run = ?1 ORDER BY t_ns, id", &q);
+    int error = prepare(r, sql_marks, &q);
 
     for (unsigned k = 0; k < s->n_lives && !error; k++) {
         sqlite3_bind_int64(q, 1, s->lives[k].run);
