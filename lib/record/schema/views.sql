@@ -312,25 +312,26 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
         AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps');
 
 -- floor_trend: does held rise on, seen from far? The run is cut into 12 stretches of as many ticks;
--- least is what is held at least in one; a block alone that is lower than both its neighbours counts
--- as the lower of them, for it may be a torn read. The first does not count: start-up. order_permille is
+-- least is what is held at least in one; a short block that lies far below all others of its stretch
+-- does not count, for it may be a torn read. The first does not count: start-up. order_permille is
 -- Kendall's correlation of least with time, grew the growth of the floor that the rest of the run
 -- confirms, fall the largest fall of least, largest the largest rise. rising: at least 0.7 in
 -- order, no fall of 2/5 of the growth, no stretch with 3/4 of it, and growth in the last third.
 --   SELECT type, grew, rising FROM floor_trend;
 CREATE VIEW floor_trend AS
 WITH
-f AS MATERIALIZED (
-    SELECT run, type_id, type, tick, ticks, run_ticks,
-           max(held, ifnull(min(lag(held) OVER w, lead(held) OVER w), held)) AS held
-    FROM retained_floor WHERE run_ticks >= 24
-    WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
+f AS MATERIALIZED (SELECT * FROM retained_floor WHERE run_ticks >= 24 AND held IS NOT NULL),
 n(stretch) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)),
+j AS (SELECT f.*, n.stretch, row_number() OVER w AS rank, lead(f.held) OVER w AS second,
+             lead(f.held, 2) OVER w AS third
+      FROM f JOIN n ON n.stretch BETWEEN f.tick * 12 / f.run_ticks
+                                 AND (f.tick + max(f.ticks, 1) - 1) * 12 / f.run_ticks
+      WINDOW w AS (PARTITION BY f.run, f.type_id, n.stretch ORDER BY f.held)),
 q AS MATERIALIZED (
-    SELECT f.run, f.type_id, f.type, n.stretch, min(f.held) AS least
-    FROM f JOIN n ON n.stretch BETWEEN f.tick * 12 / f.run_ticks
-                               AND (f.tick + max(f.ticks, 1) - 1) * 12 / f.run_ticks
-    GROUP BY f.run, f.type_id, n.stretch),
+    SELECT run, type_id, type, stretch,
+           iif(ticks * 24 <= run_ticks AND second - held > 4 * (third - second), second, held)
+               AS least
+    FROM j WHERE rank = 1),
 g AS (SELECT *, min(least) OVER (PARTITION BY run, type_id ORDER BY stretch DESC) AS floor,
              max(least) OVER (PARTITION BY run, type_id ORDER BY stretch) - least AS fall
       FROM q),
@@ -358,7 +359,7 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
 --   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
 --   (twice where most steps have a mark of their own);
--- - floor_trend calls it rising, unless each step has a mark of its own;
+-- - floor_trend calls it rising, or no more than in order: it may rest at the end;
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
@@ -390,7 +391,8 @@ LEFT JOIN mark m ON m.id = gap.mark
 WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
   AND v.abrupt
   AND (v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                             WHERE rising OR (v.each_mark AND fall * 5 <= grew * 2))
+                             WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                OR (v.each_mark AND fall * 5 <= grew * 2))
   AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
        OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
               * (SELECT value FROM setting WHERE name = 'plateau_permille'))
