@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: memtracer check: a verdict with limits, for a build that shall fail when memory leaks.
- * In: tracer_reader_verdict() and rules such as heap<1MiB/h. Out: a line a finding, an exit code. */
+ * In: tracer_reader_verdict() and rules such as heap<1MiB/h. Out: a line a finding. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +9,10 @@
 #include "options.h"
 
 static const char help[] =
-    "usage: memtracer check FILE [--allow RULE]... [--since MOMENT] [--until MOMENT] [--run N]\n"
+    "usage: memtracer check FILE [--allow RULE]... [--since MOMENT] [--until MOMENT]\n"
     "\n"
-    "For a build or a nightly test: says nothing and exits 0 unless a type leaks more than it may.\n"
+    "For a build or a nightly test: says nothing and exits 0 unless a type leaks more than it "
+    "may.\n"
     "\n"
     "  --allow RULE    TYPE<BYTES/TIME, a rate: heap<1MiB/h, *<64KiB/min (s, min, h, day), or\n"
     "                  TYPE<BYTES, all that was kept: stack<512KiB. * is every type without a\n"
@@ -133,9 +134,12 @@ static int run(const struct command *self, int argc, char **argv)
     struct rule rules[OPTIONS_LIST_MAX];
     const tracer_verdict *v = NULL;
     const struct option_spec specs[] = {
-        {"allow", 0, OPTION_LIST, &allow},   {"since", 0, OPTION_TEXT, &q.since},
-        {"until", 0, OPTION_TEXT, &q.until}, {"measure", 0, OPTION_TEXT, &q.measure},
-        {"run", 0, OPTION_NUMBER, &q.run},   {"json", 0, OPTION_FLAG, &a.json},
+        {"allow", 0, OPTION_LIST, &allow},
+        {"since", 0, OPTION_TEXT, &q.since},
+        {"until", 0, OPTION_TEXT, &q.until},
+        {"measure", 0, OPTION_TEXT, &q.measure},
+        {"run", 0, OPTION_NUMBER, &q.run},
+        {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
     int first,

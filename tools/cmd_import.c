@@ -70,17 +70,18 @@ struct importing {
 };
 
 static const char *const column_names[] = {
-    "size", "committed", "charged", "private", "ws",        "ws_private", "ws_shareable", "ws_shared",
-    "pss",  "swap",      "locked",  "huge",    "lazy_free", "blocks",     "largest",
+    "size",       "committed",    "charged",   "private", "ws",
+    "ws_private", "ws_shareable", "ws_shared", "pss",     "swap",
+    "locked",     "huge",         "lazy_free", "blocks",  "largest",
 };
 
 static uint64_t *column_of(tracer_type_bytes *t, int column)
 {
     uint64_t *const of[] = {
-        &t->size_bytes,         &t->committed_bytes,    &t->charged_bytes,   &t->private_bytes,
-        &t->ws_bytes,           &t->ws_private_bytes,   &t->ws_shareable_bytes,
-        &t->ws_shared_bytes,    &t->pss_bytes,          &t->swap_bytes,      &t->locked_bytes,
-        &t->huge_bytes,         &t->lazy_free_bytes,    &t->n_blocks,        &t->largest_bytes,
+        &t->size_bytes,      &t->committed_bytes,  &t->charged_bytes,      &t->private_bytes,
+        &t->ws_bytes,        &t->ws_private_bytes, &t->ws_shareable_bytes, &t->ws_shared_bytes,
+        &t->pss_bytes,       &t->swap_bytes,       &t->locked_bytes,       &t->huge_bytes,
+        &t->lazy_free_bytes, &t->n_blocks,         &t->largest_bytes,
     };
 
     return of[column];
@@ -256,11 +257,15 @@ static int run(const struct command *self, int argc, char **argv)
     const char *csv = NULL, *output = NULL, *measure = "resident", *sides[2] = {NULL, NULL};
     tracer_import_options options = {.size = sizeof(options)};
     const struct option_spec specs[] = {
-        {"csv", 0, OPTION_TEXT, &csv},           {"output", 'o', OPTION_TEXT, &output},
-        {"measure", 0, OPTION_TEXT, &measure},   {"markers", 0, OPTION_TEXT, &sides[0]},
-        {"sessions", 0, OPTION_TEXT, &sides[1]}, {"limit", 0, OPTION_BYTES, &options.limit_bytes},
+        {"csv", 0, OPTION_TEXT, &csv},
+        {"output", 'o', OPTION_TEXT, &output},
+        {"measure", 0, OPTION_TEXT, &measure},
+        {"markers", 0, OPTION_TEXT, &sides[0]},
+        {"sessions", 0, OPTION_TEXT, &sides[1]},
+        {"limit", 0, OPTION_BYTES, &options.limit_bytes},
         {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
-        {"label", 0, OPTION_TEXT, &options.label}, {0},
+        {"label", 0, OPTION_TEXT, &options.label},
+        {0},
     };
     int first,
         code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false}, &first);

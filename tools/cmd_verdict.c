@@ -210,10 +210,14 @@ static int run(const struct command *self, int argc, char **argv)
     const tracer_verdict *v = NULL;
     bool all = false;
     const struct option_spec specs[] = {
-        {"type", 0, OPTION_TEXT, &q.type},         {"since", 0, OPTION_TEXT, &q.since},
-        {"until", 0, OPTION_TEXT, &q.until},       {"measure", 0, OPTION_TEXT, &q.measure},
-        {"limit", 0, OPTION_BYTES, &q.limit_bytes}, {"run", 0, OPTION_NUMBER, &q.run},
-        {"all", 0, OPTION_FLAG, &all},             {"json", 0, OPTION_FLAG, &a.json},
+        {"type", 0, OPTION_TEXT, &q.type},
+        {"since", 0, OPTION_TEXT, &q.since},
+        {"until", 0, OPTION_TEXT, &q.until},
+        {"measure", 0, OPTION_TEXT, &q.measure},
+        {"limit", 0, OPTION_BYTES, &q.limit_bytes},
+        {"run", 0, OPTION_NUMBER, &q.run},
+        {"all", 0, OPTION_FLAG, &all},
+        {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
     int first,

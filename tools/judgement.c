@@ -41,8 +41,8 @@ static int find_measure(const char *name, uint32_t *out)
 
 int judgement_ask(struct answer *a, const struct judgement_question *q, const tracer_verdict **out)
 {
-    tracer_verdict_options o = {.size = sizeof(o), .run = q->run, .type = q->type,
-                                .limit_bytes = q->limit_bytes};
+    tracer_verdict_options o = {
+        .size = sizeof(o), .run = q->run, .type = q->type, .limit_bytes = q->limit_bytes};
     int code = find_measure(q->measure, &o.measure), error;
 
     if (!code)

@@ -6,8 +6,8 @@
 #include "answer.h"
 
 struct judgement_question {
-    const char *type;    /* NULL = all */
-    const char *since;   /* moments, NULL = the whole */
+    const char *type;  /* NULL = all */
+    const char *since; /* moments, NULL = the whole */
     const char *until;
     const char *measure; /* held, committed, size; NULL = held */
     int64_t run;         /* 0 = the newest program */
@@ -15,8 +15,7 @@ struct judgement_question {
 };
 
 /* TOOL_OK and a verdict for tracer_verdict_free(); or another code, with a sentence. */
-int judgement_ask(struct answer *a, const struct judgement_question *q,
-                  const tracer_verdict **out);
+int judgement_ask(struct answer *a, const struct judgement_question *q, const tracer_verdict **out);
 
 /* One sentence on a type, without a full stop. */
 #define SENTENCE_BYTES 768

@@ -10,7 +10,6 @@
 #include "human.h"
 #include "judgement.h"
 
-
 struct text {
     char *out;
     size_t n;
@@ -145,9 +144,7 @@ static void say_cause(struct text *t, const tracer_type_verdict *y)
     case TRACER_CAUSE_FILE:
         say(t, ", pages of files that the system takes back when it needs memory: no leak");
         return;
-    case TRACER_CAUSE_HUGE_PAGES:
-        say(t, ", huge pages round up what is in use");
-        return;
+    case TRACER_CAUSE_HUGE_PAGES: say(t, ", huge pages round up what is in use"); return;
     case TRACER_CAUSE_LAZY_FREE:
         say(t, ", given back lazily: the system takes it when it needs memory");
         return;

@@ -81,8 +81,8 @@ TRACER_API int tracer_file_finish(const char *path);
 /* Why memory grows, as far as the file tells. */
 #define TRACER_CAUSE_NONE 0u        /* it does not grow */
 #define TRACER_CAUSE_LIVE 1u        /* what is in use grows, or nothing says otherwise */
-#define TRACER_CAUSE_RETENTION 2u   /* the allocator keeps it: its free bytes grow, those in use do not */
-#define TRACER_CAUSE_FILE 3u        /* pages of files, which the system takes back when it needs them */
+#define TRACER_CAUSE_RETENTION 2u   /* kept by the allocator: its free bytes grow, not the used */
+#define TRACER_CAUSE_FILE 3u        /* pages of files, which the system can take back */
 #define TRACER_CAUSE_RESERVATION 4u /* address space only: size grows, held memory does not */
 #define TRACER_CAUSE_HUGE_PAGES 5u  /* huge pages round up what is in use */
 #define TRACER_CAUSE_STACKS 6u      /* stacks stay while the number of threads does not grow */
@@ -90,7 +90,7 @@ TRACER_API int tracer_file_finish(const char *path);
 #define TRACER_CAUSE_LAZY_FREE 8u   /* given back lazily (MADV_FREE): resident until needed */
 
 /* What is judged. */
-#define TRACER_MEASURE_HELD 0u      /* ws + swap, or committed where resident bytes are unknown */
+#define TRACER_MEASURE_HELD 0u /* ws + swap, or committed where resident bytes are unknown */
 #define TRACER_MEASURE_COMMITTED 1u
 #define TRACER_MEASURE_SIZE 2u
 
@@ -157,8 +157,8 @@ typedef struct tracer_verdict {
     uint32_t size;    /* what the library knows of this struct */
     uint32_t n_types; /* 0: there is nothing in the file yet */
     const tracer_type_verdict *const *types;
-    uint32_t type; /* the type in question, n_types = none */
-    uint32_t leak; /* 1: a type leaks */
+    uint32_t type;      /* the type in question, n_types = none */
+    uint32_t leak;      /* 1: a type leaks */
     uint32_t too_short; /* 1: none leaks, and the one in question cannot be told yet */
     uint32_t n_lives;
     uint32_t hidden_by_restarts; /* 1: several lives grew, and each restart took it away */

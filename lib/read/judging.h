@@ -27,10 +27,14 @@ struct mt_judging {
  * TRACER_UNKNOWN where there are none. */
 int64_t mt_judging_growth(const struct mt_series *s, const int64_t *values, int64_t onset_ns);
 
+/* ends.c: first, last and highest value; the slope of the floor over the last half. */
+void mt_judging_ends(const struct mt_series *s, const int64_t *v, tracer_type_verdict *t);
+double mt_judging_late_slope(const struct mt_series *s, const int64_t *v);
+
 /* cause.c: what else grew with type k, and why it grows; its verdict is already there. */
 int mt_judging_cause(struct mt_judging *j, unsigned k);
 
-/* limits.c: which limit is reached first; `total` is the verdict on held memory, limit and all. */
+/* limits.c: keeps the limit that is reached first. */
 void mt_judging_limit(struct mt_judging *j, uint32_t limit, int64_t bytes, int64_t wall_ns);
 void mt_judging_data_limit(struct mt_judging *j);
 

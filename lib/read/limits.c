@@ -55,8 +55,8 @@ const char *tracer_shape_name(uint32_t shape)
 const char *tracer_cause_name(uint32_t cause)
 {
     static const char *const words[] = {
-        "none",        "live growth", "allocator retention",    "file-backed",         "reservation",
-        "huge pages",  "stacks",      "growth of regions",      "lazily freed",
+        "none",       "live growth", "allocator retention", "file-backed",  "reservation",
+        "huge pages", "stacks",      "growth of regions",   "lazily freed",
     };
 
     return word(words, sizeof(words) / sizeof(words[0]), cause);
@@ -65,7 +65,7 @@ const char *tracer_cause_name(uint32_t cause)
 const char *tracer_limit_name(uint32_t limit)
 {
     static const char *const words[] = {
-        "none",       "cgroup limit",  "host memory",    "RLIMIT_AS",
+        "none",        "cgroup limit",  "host memory",   "RLIMIT_AS",
         "RLIMIT_DATA", "address space", "max_map_count", "limit",
     };
 

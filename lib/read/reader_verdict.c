@@ -11,7 +11,6 @@
 
 #define ADDRESS_SPACE (INT64_C(1) << 47)
 #define LEAST_RESERVATION (INT64_C(1) << 20)
-#define LATE_POINTS 48 /* blocks of the last half of a series */
 
 static int judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
                  int64_t limit, struct mt_verdict **out)
@@ -54,9 +53,9 @@ static void tell_steps(struct mt_judging *j, unsigned k, const struct mt_verdict
     for (unsigned i = 0; i < from->n_steps; i++) {
         const struct mt_verdict_step *f = &from->steps[i];
 
-        j->out->steps[k][i] = (tracer_verdict_step){
-            f->t_ns,  f->before_ns, f->after_ns, since_start(j->s, f->t_ns),
-            f->bytes, f->kept_bytes};
+        j->out->steps[k][i] =
+            (tracer_verdict_step){f->t_ns,  f->before_ns, f->after_ns, since_start(j->s, f->t_ns),
+                                  f->bytes, f->kept_bytes};
     }
 }
 
@@ -80,63 +79,6 @@ static void tell_type(struct mt_judging *j, unsigned k, uint32_t measure,
     t->typical_step_bytes = from->typical_step_bytes;
     t->typical_interval_ns = from->typical_interval_ns;
     tell_steps(j, k, from);
-}
-
-static void tell_ends(const struct mt_series *s, const int64_t *v, tracer_type_verdict *t)
-{
-    t->first_bytes = t->last_bytes = t->peak_bytes = TRACER_UNKNOWN;
-    for (size_t i = 0; i < s->n; i++) {
-        if (v[i] == MT_VERDICT_UNKNOWN)
-            continue;
-        if (t->first_bytes == TRACER_UNKNOWN)
-            t->first_bytes = v[i];
-        t->last_bytes = v[i];
-        t->peak_bytes = v[i] > t->peak_bytes ? v[i] : t->peak_bytes;
-    }
-}
-
-static int rising(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static unsigned sort_in(double *v, unsigned n, double x)
-{
-    unsigned i = n;
-
-    for (; i > 0 && rising(&v[i - 1], &x) > 0; i--)
-        v[i] = v[i - 1];
-    v[i] = x;
-    return n + 1;
-}
-
-/* The middle of the slopes between the least values of blocks of the last half (Theil and Sen). */
-static double late_slope(const struct mt_series *s, const int64_t *v)
-{
-    const struct mt_series_life *life = &s->lives[s->n_lives - 1];
-    size_t from = (life->first_slot + life->end_slot) / 2 * s->per_slot;
-    size_t n = life->end_slot * s->per_slot - from;
-    unsigned m = n < LATE_POINTS ? (unsigned)n : LATE_POINTS, n_slopes = 0, known = 0;
-    double t[LATE_POINTS], y[LATE_POINTS], slopes[LATE_POINTS * LATE_POINTS / 2];
-
-    for (unsigned k = 0; k < m; k++) {
-        size_t least = from + k * n / m;
-
-        for (size_t i = least; i < from + (k + 1) * n / m; i++)
-            if (v[i] != MT_VERDICT_UNKNOWN && (v[least] == MT_VERDICT_UNKNOWN || v[i] < v[least]))
-                least = i;
-        if (v[least] == MT_VERDICT_UNKNOWN)
-            continue;
-        t[known] = (double)(s->t_ns[least] - s->t_ns[from]) / 1e9;
-        y[known++] = (double)v[least];
-    }
-    for (unsigned a = 0; a < known; a++)
-        for (unsigned b = a + 1; b < known; b++)
-            if (t[b] > t[a])
-                n_slopes = sort_in(slopes, n_slopes, (y[b] - y[a]) / (t[b] - t[a]));
-    return n_slopes ? slopes[n_slopes / 2] : 0;
 }
 
 /* ---- the process ---- */
@@ -209,8 +151,8 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
         error = judge(j, (const int64_t *const *)j->values, j->s->n_types, bytes, &v);
     for (unsigned k = 0; k < j->s->n_types && !error; k++) {
         tell_type(j, k, o->measure, &v->types[k]);
-        tell_ends(j->s, j->values[k], &j->out->types[k]);
-        j->out->types[k].late_bytes_per_s = late_slope(j->s, j->values[k]);
+        mt_judging_ends(j->s, j->values[k], &j->out->types[k]);
+        j->out->types[k].late_bytes_per_s = mt_judging_late_slope(j->s, j->values[k]);
         error = mt_judging_cause(j, k);
         reclaimed = reclaimed || j->out->types[k].cause == TRACER_CAUSE_FILE ||
                     j->out->types[k].cause == TRACER_CAUSE_LAZY_FREE;
@@ -246,10 +188,9 @@ static int judge_size(struct mt_judging *j)
         error = mt_judging_cause(j, k);
     }
     if (!error)
-        mt_judging_limit(j,
-                         j->s->address_bytes > 0 ? TRACER_LIMIT_ADDRESS
-                                                 : TRACER_LIMIT_ADDRESS_SPACE,
-                         address, v->exhaustion_ns);
+        mt_judging_limit(
+            j, j->s->address_bytes > 0 ? TRACER_LIMIT_ADDRESS : TRACER_LIMIT_ADDRESS_SPACE, address,
+            v->exhaustion_ns);
     mt_verdict_free(v);
     return error;
 }
@@ -264,7 +205,7 @@ static int judge_regions(struct mt_judging *j)
 
     if (error)
         return error;
-    tell_ends(j->s, j->column, &ends);
+    mt_judging_ends(j->s, j->column, &ends);
     j->out->v.regions_first = ends.first_bytes;
     j->out->v.regions_last = ends.last_bytes;
     for (size_t i = 0; i < j->s->n; i++) /* one region weighs as much as a page */
@@ -312,9 +253,8 @@ static void conclude(struct mt_judging *j)
             out->v.type = k;
             out->v.leak = 1;
         }
-    out->v.too_short =
-        !out->v.leak && (out->v.n_types == 0 || out->types[out->v.type].shape ==
-                                                    TRACER_SHAPE_TOO_SHORT);
+    out->v.too_short = !out->v.leak && (out->v.n_types == 0 ||
+                                        out->types[out->v.type].shape == TRACER_SHAPE_TOO_SHORT);
 }
 
 static void begin_verdict(struct mt_judging *j)
