@@ -49,11 +49,13 @@ static bool little_of(int64_t part, int64_t all, double share)
     return part != TRACER_UNKNOWN && (double)part <= share * (double)all;
 }
 
+/* Pages of programs and libraries come in as they are used, written ones too, and are bounded by
+ * what is mapped. */
 static bool is_file(const tracer_type_verdict *t, int64_t grew_shareable)
 {
-    if (strcmp(t->type, "mapped_file") != 0 && strcmp(t->type, "image") != 0)
-        return false;
-    return !little_of(grew_shareable, t->kept_bytes, 0.5);
+    if (!strcmp(t->type, "image"))
+        return true;
+    return !strcmp(t->type, "mapped_file") && !little_of(grew_shareable, t->kept_bytes, 0.5);
 }
 
 static bool is_huge(const tracer_type_verdict *t)

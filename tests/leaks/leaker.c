@@ -64,11 +64,13 @@ static void linear(int i)
  * allocator cannot return what lies below it. */
 static void retention(int i)
 {
-    static void *pins[TICKS];
+    static void *volatile pins[TICKS];
 
     for (int k = 0; k < 64; k++)
         take(1 * KIB + 16);
     pins[i % TICKS] = malloc(32);
+    if (!pins[i % TICKS])
+        exit(2);
     if (i % 10 == 9) {
         unsigned n = n_blocks;
 
