@@ -21,6 +21,16 @@ enum mt_allocator {
     MT_ALLOCATOR_COUNT
 };
 
+enum mt_runtime {
+    MT_RUNTIME_JVM,
+    MT_RUNTIME_V8,
+    MT_RUNTIME_CPYTHON,
+    MT_RUNTIME_RUBY,
+    MT_RUNTIME_LUAJIT,
+    MT_RUNTIME_CORECLR,
+    MT_RUNTIME_COUNT
+};
+
 struct mt_flags;
 
 /* One collection. */
@@ -34,6 +44,7 @@ struct mt_look {
     bool self;
     uint32_t round; /* counts collections */
     enum mt_allocator allocator;
+    uint32_t runtimes;        /* bits 1 << enum mt_runtime: those found here */
     uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
 };
@@ -92,6 +103,31 @@ int mt_chunks_new(struct mt_chunks **out);
 void mt_chunks_free(struct mt_chunks *c);
 void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look);
 
+/* ---- blocks.c ---- */
+enum mt_block_kind {
+    MT_BLOCK_MALLOC,
+    MT_BLOCK_PYTHON,
+    MT_BLOCK_RUBY,
+    MT_BLOCK_LUAJIT,
+    MT_BLOCK_V8,
+    MT_BLOCK_KINDS
+};
+struct mt_block {
+    uint64_t base, end;
+    uint8_t kind; /* enum mt_block_kind */
+    char confidence;
+};
+struct mt_block_owner {
+    const char *name;
+    uint8_t type, rank;
+    uint32_t flags; /* MT_CLAIM_… */
+};
+extern const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS];
+/* The block of a runtime's (look->runtimes) that begins at `base` and ends at `limit` at most;
+ * fills all of `out` but base. */
+bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                           struct mt_block *out);
+
 /* ---- allocator.c ---- */
 /* Functions of the host's allocator that report its totals; NULL = not there. */
 struct mt_allocator_calls {
@@ -106,6 +142,7 @@ void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocato
                            struct mt_counters *inout);
 
 /* ---- runtimes.c ---- */
+/* Finds the runtimes by the modules in look->out, and claims by windows and shapes. */
 void mt_runtimes_collect(struct mt_look *look);
 
 #endif
