@@ -5,6 +5,7 @@
 The right values come from the example's own text: what it allocates, keeps, marks and claims.
 """
 import os
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,8 @@ PAGE = 4096
 MIB = 1 << 20
 KEPT = 0x33C4000  # what each command of 03 keeps
 # Meson lets malloc fill what it hands out, and then "untouched" memory is resident.
+# What was built for another system runs by Meson's wrapper (Wine).
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
 
 
@@ -86,7 +89,7 @@ def run_once(program):
     name = os.path.basename(program)[:2]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "example.db")
-        printed = subprocess.run([program, path], check=True, stdout=subprocess.PIPE,
+        printed = subprocess.run(WRAPPER + [program, path], check=True, stdout=subprocess.PIPE,
                                  encoding="utf-8", env=ENVIRONMENT).stdout
         db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
         db.row_factory = sqlite3.Row

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
-# what is missing and stops. An installation that has everything is left alone.
+# what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
+# the programs of others that suite `real` watches.
 
 missing_packages()
 {
@@ -21,6 +22,19 @@ missing_packages()
     have sqlite3 || echo sqlite3
     have python3 || echo python3
     have pmccabe || echo pmccabe
+    [ -z "${WANT_REAL-}" ] || real_programs
+}
+
+# What suite `real` runs; without them it is skipped.
+real_programs()
+{
+    have redis-server || echo redis-server
+    have redis-benchmark || echo redis-tools
+    have nginx || [ -x /usr/sbin/nginx ] || echo nginx-light
+    have ab || echo apache2-utils
+    have node || echo nodejs
+    have javac || echo openjdk-17-jdk-headless
+    /usr/bin/python3 -c 'import test.test_json' 2>/dev/null || echo libpython3-testsuite
 }
 
 install_packages()

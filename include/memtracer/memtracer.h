@@ -18,7 +18,7 @@
  * - In a child made by fork() a tracer is inert: every function returns TRACER_ESTATE at once,
  *   takes no lock and touches no file; tracer_stop() frees nothing and returns TRACER_OK. The
  *   child may tracer_start() its own, on another path. A fork() waits for the sampler to leave
- *   SQLite, 10 ms at most.
+ *   SQLite, 20 ms at most.
  * - Strings are UTF-8 or, on Linux, any bytes; they are copied before the call returns.
  * - Sizes are in bytes, times in nanoseconds unless the name says otherwise.
  */

@@ -6,16 +6,19 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static MT_THREAD_LOCAL char detail[MT_ERROR_DETAIL_BYTES];
 
 int mt_error_set(int code, const char *format, ...)
 {
+    char text[MT_ERROR_DETAIL_BYTES]; /* an argument may be the old detail */
     va_list args;
 
     va_start(args, format);
-    vsnprintf(detail, sizeof(detail), format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    memcpy(detail, text, sizeof(detail));
     for (char *p = detail; *p; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base: the tables of types and columns as text.
+/* base: the table of types as text.
  * In: ids. Out: names for the file, the CLI and the bindings. Called from every room. */
 #include "base/memory_type.h"
 
@@ -15,29 +15,6 @@ const char *mt_type_name(uint32_t type)
 #undef MT_TYPE
     }
     return NULL;
-}
-
-const char *mt_type_description(uint32_t type)
-{
-    switch (type) {
-#define MT_TYPE(name, id, text, description)                                                       \
-    case id:                                                                                       \
-        return description;
-#include "base/memory_type.def"
-#undef MT_TYPE
-    }
-    return NULL;
-}
-
-const char *mt_column_name(unsigned column)
-{
-    static const char *const names[MT_COLUMN_COUNT] = {
-#define MT_COLUMN(name, number, column, field, unit, description) [number] = #column,
-#include "base/state_column.def"
-#undef MT_COLUMN
-    };
-
-    return column < MT_COLUMN_COUNT ? names[column] : NULL;
 }
 
 bool mt_type_level_equal(const struct mt_type_level *a, const struct mt_type_level *b)

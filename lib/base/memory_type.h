@@ -39,12 +39,8 @@ struct mt_levels {
     struct mt_type_level type[MT_TYPE_CAPACITY];
 };
 
-/* The built-in name or description of a type; NULL for other ids. */
+/* The built-in name of a type; NULL for other ids. */
 const char *mt_type_name(uint32_t type);
-const char *mt_type_description(uint32_t type);
-
-/* The file's name of a column. */
-const char *mt_column_name(unsigned column);
 
 /* True when both have the same known columns with the same values. */
 bool mt_type_level_equal(const struct mt_type_level *a, const struct mt_type_level *b);

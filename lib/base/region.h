@@ -48,6 +48,14 @@ struct mt_pages {
 #define MT_REGION_FLAGS_KNOWN (1u << 15)  /* the bits that only VmFlags tell are known */
 #define MT_REGION_OUTSIDE (1u << 16)      /* above the user's address space ([vsyscall]) */
 #define MT_REGION_DELETED (1u << 17)      /* its file has no name any more */
+/* What Windows tells of a region, and Linux does not. */
+#define MT_REGION_IMAGE (1u << 18)     /* mapped as a program or library (MEM_IMAGE) */
+#define MT_REGION_DATA (1u << 19)      /* a file mapped as data */
+#define MT_REGION_SECTION (1u << 20)   /* a mapped section without a file */
+#define MT_REGION_PRIVATE (1u << 21)   /* none of these three (MEM_PRIVATE) */
+#define MT_REGION_COMMITTED (1u << 22) /* MEM_COMMIT, whatever its protection */
+#define MT_REGION_GUARD (1u << 23)     /* guard pages (PAGE_GUARD): looking faults */
+#define MT_REGION_LOST (1u << 24)      /* free, but too close to a neighbour to be allocated */
 
 struct mt_region {
     uint64_t base;

@@ -58,6 +58,21 @@ static const struct name_rule name_rules[] = {
     {"/sys/", MT_ANY, MT_TYPE_DEVICE, 'B'},
 };
 
+/* What the system itself says of a region needs no guessing. The first that fits is right. */
+static const struct flag_rule {
+    uint32_t flag;
+    uint8_t type;
+    char confidence;
+    uint32_t claim_flags;
+} flag_rules[] = {
+    {MT_REGION_LOST, MT_TYPE_UNUSABLE, 'A', 0},
+    {MT_REGION_GUARD, MT_TYPE_UNUSABLE, 'A', MT_CLAIM_GUARD},
+    {MT_REGION_IMAGE, MT_TYPE_IMAGE, 'A', 0},
+    {MT_REGION_DATA, MT_TYPE_MAPPED_FILE, 'A', 0},
+    {MT_REGION_SECTION, MT_TYPE_SHAREABLE, 'A', 0},
+    {MT_REGION_PRIVATE, MT_TYPE_PRIVATE, 'B', 0},
+};
+
 static struct mt_rule_answer answer(uint8_t type, char confidence, uint32_t claim_flags)
 {
     return (struct mt_rule_answer){type, confidence, claim_flags};
@@ -76,6 +91,14 @@ static const struct name_rule *rule_of_name(const struct mt_region *r, const cha
         if (!strncmp(name, name_rules[i].prefix, strlen(name_rules[i].prefix)) &&
             sharing_fits(&name_rules[i], r))
             return &name_rules[i];
+    return NULL;
+}
+
+static const struct flag_rule *rule_of_flags(const struct mt_region *r)
+{
+    for (size_t i = 0; i < MT_COUNT_OF(flag_rules); i++)
+        if (r->flags & flag_rules[i].flag)
+            return &flag_rules[i];
     return NULL;
 }
 
@@ -148,9 +171,13 @@ struct mt_rule_answer mt_rules_apply(const struct mt_snapshot *s, uint32_t i)
 {
     const struct mt_region *r = &s->regions[i];
     const char *name = mt_strings_get(s->strings, r->name, NULL);
-    uint32_t reserved = r->protection ? 0 : MT_CLAIM_RESERVED;
+    bool committed = r->protection || (r->flags & MT_REGION_COMMITTED);
+    uint32_t reserved = committed ? 0 : MT_CLAIM_RESERVED;
+    const struct flag_rule *told = rule_of_flags(r);
     const struct name_rule *rule;
 
+    if (told)
+        return answer(told->type, told->confidence, told->claim_flags | reserved);
     if (!name[0])
         return apply_to_nameless(s, i);
     rule = rule_of_name(r, name);

@@ -29,7 +29,9 @@ static bool is_private(const struct mt_interval *v)
 
 static int64_t committed_of(const struct mt_interval *v)
 {
-    if (!v->protection || (v->claim_flags & MT_CLAIM_GUARD))
+    if ((v->claim_flags & MT_CLAIM_GUARD) || (v->region_flags & MT_REGION_GUARD))
+        return 0;
+    if (!v->protection && !(v->region_flags & MT_REGION_COMMITTED))
         return 0;
     return (int64_t)(v->end - v->base - pages_of(v, MT_PAGE_GUARD));
 }
@@ -66,6 +68,14 @@ static int64_t ws_private_of(const struct mt_interval *v)
     return (int64_t)(pages_of(v, MT_PAGE_ANONYMOUS) + pages_of(v, MT_PAGE_HUGETLB_PRIVATE));
 }
 
+/* The system's own account where it keeps one; else what is resident or swapped. */
+static int64_t private_of(const struct mt_interval *v)
+{
+    if (knows(v, PAGE(PRIVATE)))
+        return (int64_t)pages_of(v, MT_PAGE_PRIVATE);
+    return ws_private_of(v) + (is_private(v) ? (int64_t)pages_of(v, MT_PAGE_SWAP) : 0);
+}
+
 /* Pages mapped more than once, less the anonymous ones that only a fork shares. */
 static int64_t ws_shared_of(const struct mt_interval *v)
 {
@@ -90,7 +100,7 @@ static uint32_t known_columns(const struct mt_interval *v)
         known |= BIT(WS_PRIVATE) | BIT(WS_SHAREABLE);
     if (knows(v, PAGE(RESIDENT) | PAGE(ANONYMOUS) | PAGE(SHARED)))
         known |= BIT(WS_SHARED);
-    if (knows(v, PAGE(ANONYMOUS) | PAGE(SWAP)))
+    if (knows(v, PAGE(ANONYMOUS) | PAGE(SWAP)) || knows(v, PAGE(PRIVATE)))
         known |= BIT(PRIVATE);
     known |= knows(v, PAGE(PSS)) ? BIT(PSS) : 0;
     known |= knows(v, PAGE(SWAP)) ? BIT(SWAP) : 0;
@@ -111,9 +121,7 @@ static void add_interval(struct mt_type_level *level, const struct mt_interval *
     value[MT_COLUMN_SIZE] += (int64_t)(v->end - v->base);
     value[MT_COLUMN_COMMITTED] += committed_of(v);
     value[MT_COLUMN_CHARGED] += charged_of(v, strings);
-    value[MT_COLUMN_PRIVATE] += ws_private;
-    if (is_private(v))
-        value[MT_COLUMN_PRIVATE] += (int64_t)pages_of(v, MT_PAGE_SWAP);
+    value[MT_COLUMN_PRIVATE] += private_of(v);
     value[MT_COLUMN_WS] += ws;
     value[MT_COLUMN_WS_PRIVATE] += ws_private;
     value[MT_COLUMN_WS_SHAREABLE] += ws - ws_private;

@@ -30,7 +30,8 @@ static int code_of(const struct mt_db *db, int rc)
     switch (rc & 0xff) {
     case SQLITE_NOMEM: return TRACER_ENOMEM;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return TRACER_ESTATE;
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: /* too many at the locks of the -wal for too long */ return TRACER_ESTATE;
     case SQLITE_PERM:
     case SQLITE_READONLY:
     case SQLITE_AUTH: return TRACER_EDENIED;
@@ -45,7 +46,8 @@ static const char *advice_of(int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return "another program has it locked: end that program's transaction";
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL: return "another program has it locked: end that program's transaction";
     case SQLITE_FULL: return "no space left: free some, or choose another folder";
     case SQLITE_CANTOPEN: return "does its folder exist, and may this user write there?";
     case SQLITE_READONLY:

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "record/fork_gate.h"
 #include "record/recorder_private.h"
 
 /* The -wal is taken over at this size, and is not let grow past the limit, which only a reader
@@ -101,8 +102,8 @@ int mt_recorder_begin(struct mt_recorder *r)
     return error;
 }
 
-int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint32_t tid,
-                     const char *label)
+static int write_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint32_t tid,
+                      const char *label)
 {
     sqlite3_stmt *q = r->sql[MT_SQL_MARK];
     int error = mt_recorder_begin(r);
@@ -117,6 +118,17 @@ int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint3
     mt_db_bind(q, 5, tid);
     mt_db_bind_text(q, 6, label);
     return mt_recorder_run(r, MT_SQL_MARK, "write a mark");
+}
+
+int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint32_t tid,
+                     const char *label)
+{
+    int error;
+
+    mt_fork_gate_enter();
+    error = write_mark(r, t_ns, wall_ns, tid, label);
+    mt_fork_gate_leave();
+    return error;
 }
 
 /* The type's row in the file: an earlier run may have given the id to another name. */
@@ -147,9 +159,11 @@ int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name, const
 
     if (id < MT_TYPE_USER_FIRST || id >= MT_TYPE_CAPACITY)
         return mt_error_set(TRACER_EINVAL, "%u is not the id of a user's type", id);
+    mt_fork_gate_enter();
     error = mt_recorder_begin(r);
     if (!error)
         error = write_type(r, id, name, description);
+    mt_fork_gate_leave();
     kept = &r->user_types[id - MT_TYPE_USER_FIRST];
     if (error || kept->used)
         return error;
@@ -176,7 +190,12 @@ static int write_state(struct mt_recorder *r, const char *state, const char *det
 
 int mt_recorder_state(struct mt_recorder *r, const char *state, const char *detail)
 {
-    return write_state(r, state, detail, -1);
+    int error;
+
+    mt_fork_gate_enter();
+    error = write_state(r, state, detail, -1);
+    mt_fork_gate_leave();
+    return error;
 }
 
 static int flush_extension(struct mt_recorder *r)
@@ -201,7 +220,7 @@ void mt_recorder_measure(struct mt_recorder *r)
         r->file_bytes = (uint64_t)pages * PAGE_BYTES + (uint64_t)r->wal_pages * WAL_FRAME_BYTES;
 }
 
-int mt_recorder_commit(struct mt_recorder *r)
+static int commit(struct mt_recorder *r)
 {
     int error = flush_extension(r);
 
@@ -221,14 +240,26 @@ int mt_recorder_commit(struct mt_recorder *r)
     return error;
 }
 
+int mt_recorder_commit(struct mt_recorder *r)
+{
+    int error;
+
+    mt_fork_gate_enter();
+    error = commit(r);
+    mt_fork_gate_leave();
+    return error;
+}
+
 void mt_recorder_rollback(struct mt_recorder *r)
 {
     if (!r->open)
         return;
+    mt_fork_gate_enter();
     if (!sqlite3_get_autocommit(r->db.handle)) {
         sqlite3_step(r->sql[MT_SQL_ROLLBACK]);
         sqlite3_reset(r->sql[MT_SQL_ROLLBACK]);
     }
+    mt_fork_gate_leave();
     if (r->at.sample != r->committed.sample)
         memset(&r->more, 0, sizeof(r->more));
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
@@ -249,9 +280,10 @@ uint64_t mt_recorder_file_bytes(const struct mt_recorder *r)
 
 int mt_recorder_close(struct mt_recorder *r, const char *state, const char *detail)
 {
-    int error = write_state(r, state, detail, mt_os_wall_ns());
-    int last;
+    int error, last;
 
+    mt_fork_gate_enter();
+    error = write_state(r, state, detail, mt_os_wall_ns());
     if (!error)
         error = mt_recorder_commit(r);
     if (error)
@@ -260,6 +292,7 @@ int mt_recorder_close(struct mt_recorder *r, const char *state, const char *deta
         sqlite3_reset(r->sql[i]);
     last = mt_db_make_plain(&r->db);
     mt_db_close(&r->db);
+    mt_fork_gate_leave();
     mt_memory_free(r->string_rows);
     mt_memory_free(r);
     if (last == TRACER_ESTATE) /* somebody is looking at the file: it is complete all the same */

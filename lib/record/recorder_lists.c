@@ -70,7 +70,7 @@ static int64_t region_flags(const struct mt_interval *v)
     } words[] = {
         {MT_REGION_SHARED, 0, 1},  {MT_REGION_FILE, 0, 2},      {0, MT_CLAIM_GUARD, 4},
         {0, MT_CLAIM_RESERVED, 8}, {0, MT_CLAIM_CACHED, 16},    {MT_REGION_HUGETLB, 0, 32},
-        {MT_REGION_DEVICE, 0, 64}, {MT_REGION_DELETED, 0, 128},
+        {MT_REGION_DEVICE, 0, 64}, {MT_REGION_DELETED, 0, 128}, {MT_REGION_COMMITTED, 0, 256},
     };
     int64_t flags = 0;
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "memtracer/version.h"
+#include "record/fork_gate.h"
 #include "record/recorder_private.h"
 
 #define STRING_ROOM 65536u
@@ -15,8 +16,9 @@
 #define STRINGIFY(x) #x
 #define DIGITS(x) STRINGIFY(x)
 
-static const char creation_pragmas[] = "PRAGMA page_size = 4096;"
-                                       "PRAGMA auto_vacuum = INCREMENTAL;";
+/* auto_vacuum writes the file: it has to be part of the one transaction that makes it, or a kill
+ * in between leaves a database that nobody knows. */
+static const char begin_new[] = "PRAGMA page_size = 4096; BEGIN; PRAGMA auto_vacuum = INCREMENTAL;";
 static const char identity[] = "PRAGMA application_id = " DIGITS(
     TRACER_APPLICATION_ID) ";"
                            "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
@@ -58,13 +60,13 @@ static int prepare_file(struct mt_db *db)
     bool empty;
     int error = mt_file_check_open(db, &empty);
 
-    if (!error)
-        error = empty ? mt_db_script(db, creation_pragmas, "set it up") : mt_file_check_alive(db);
-    if (!error)
-        error = mt_db_script(db, "BEGIN IMMEDIATE", "begin to write it");
+    if (!error && !empty)
+        error = mt_file_check_alive(db);
     if (error)
         return error;
-    error = fill_file(db);
+    error = mt_db_script(db, empty ? begin_new : "BEGIN IMMEDIATE", "begin to write it");
+    if (!error)
+        error = fill_file(db);
     if (!error)
         error = mt_db_script(db, "COMMIT", "write it");
     if (error)
@@ -232,14 +234,17 @@ int mt_recorder_open(const char *path, const struct mt_run_info *info,
     r->max_file_bytes = info->max_file_bytes;
     r->string_capacity = STRING_ROOM;
     r->string_rows = mt_memory_alloc(STRING_ROOM * sizeof(*r->string_rows));
+    mt_fork_gate_enter();
     error = r->string_rows ? open_file(r, path)
                            : mt_error_set(TRACER_ENOMEM, "no memory for the recorder");
     if (!error) {
         sqlite3_wal_hook(r->db.handle, last_wal_pages, r);
         error = begin_run(r, info);
     }
-    if (error) {
+    if (error)
         mt_db_close(&r->db);
+    mt_fork_gate_leave();
+    if (error) {
         mt_memory_free(r->string_rows);
         mt_memory_free(r);
         return error;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "record/fork_gate.h"
 #include "record/recorder_private.h"
 
 /* Flags that may last over many samples: while they stay the same, they are no news. */
@@ -227,17 +228,12 @@ static void undo_sample(struct mt_recorder *r, const struct mt_position *before,
     sqlite3_reset(r->sql[MT_SQL_RELEASE]);
 }
 
-int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample)
+static int add_sample(struct mt_recorder *r, const struct mt_sample *sample)
 {
     struct mt_position before;
     int64_t row = 0;
-    int error;
+    int error = mt_recorder_begin(r);
 
-    if (steady(r, sample)) {
-        extend(&r->more, sample);
-        return TRACER_OK;
-    }
-    error = mt_recorder_begin(r);
     if (!error)
         error = mt_recorder_run(r, MT_SQL_SAVE, "write a sample");
     if (error)
@@ -250,5 +246,19 @@ int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample)
         undo_sample(r, &before, sample);
     else
         accept_sample(r, sample, row);
+    return error;
+}
+
+int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample)
+{
+    int error;
+
+    if (steady(r, sample)) {
+        extend(&r->more, sample);
+        return TRACER_OK;
+    }
+    mt_fork_gate_enter();
+    error = add_sample(r, sample);
+    mt_fork_gate_leave();
     return error;
 }

@@ -107,6 +107,7 @@ static void count(struct mt_work *w, uint8_t *depth)
         w->cannot_count = true;
 }
 
+/* The sample's time is when it was complete: what it shows was there before every later mark. */
 int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
     struct mt_work *w = t->work;
@@ -134,5 +135,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
         mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
     if (list->truncated || set->truncated)
         sample->flags |= MT_SAMPLE_TRUNCATED;
+    sample->t_ns = mt_os_monotonic_ns() - t->start_monotonic_ns;
+    sample->wall_ns = mt_os_wall_ns();
     return TRACER_OK;
 }

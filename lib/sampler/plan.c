@@ -5,11 +5,14 @@
 #include "sampler/plan.h"
 
 /* Pages cannot appear without a fault nor vanish without one of the sizes moving; only a move of
- * memory within the process leaves all of these equal, which LIST_AGE bounds. */
-static const uint8_t gates[] = {
-    MT_COUNTER_VM_SIZE,      MT_COUNTER_RSS_ANON,   MT_COUNTER_RSS_FILE,
-    MT_COUNTER_RSS_SHMEM,    MT_COUNTER_SWAP,       MT_COUNTER_MINOR_FAULTS,
-    MT_COUNTER_MAJOR_FAULTS, MT_COUNTER_PAGE_TABLE, MT_COUNTER_THREADS,
+ * memory within the process leaves all of these equal, which LIST_AGE bounds. Each system has its
+ * own counters: the first set that is known decides. */
+#define BIT(counter) (UINT64_C(1) << MT_COUNTER_##counter)
+
+static const uint64_t gates[] = {
+    BIT(VM_SIZE) | BIT(RSS_ANON) | BIT(RSS_FILE) | BIT(RSS_SHMEM) | BIT(SWAP) | BIT(MINOR_FAULTS) |
+        BIT(MAJOR_FAULTS) | BIT(PAGE_TABLE) | BIT(THREADS),
+    BIT(WORKING_SET) | BIT(PRIVATE_CHARGE) | BIT(PAGE_FAULTS) | BIT(THREADS),
 };
 
 /* With equal counters the list is still read this often. */
@@ -24,15 +27,20 @@ static const uint8_t gates[] = {
 #define FULL_AGE_NS (INT64_C(60) * 1000000000)
 #define FULL_SHARE 4
 
+static bool equal_in(uint64_t set, const struct mt_counters *a, const struct mt_counters *b)
+{
+    for (unsigned c = 0; c < MT_COUNTER_CAPACITY; c++)
+        if ((set >> c & 1u) && a->value[c] != b->value[c])
+            return false;
+    return true;
+}
+
 static bool counters_equal(const struct mt_counters *a, const struct mt_counters *b)
 {
-    for (unsigned i = 0; i < MT_COUNT_OF(gates); i++) {
-        unsigned c = gates[i];
-
-        if (!(a->known >> c & 1u) || !(b->known >> c & 1u) || a->value[c] != b->value[c])
-            return false;
-    }
-    return true;
+    for (unsigned i = 0; i < MT_COUNT_OF(gates); i++)
+        if ((a->known & b->known & gates[i]) == gates[i])
+            return equal_in(gates[i], a, b);
+    return false;
 }
 
 static bool full_is_due(const struct mt_plan_input *in)

@@ -37,6 +37,16 @@ struct wake {
     bool claims_changed;
 };
 
+/* The file says so, too, once a cause; it tells a later reader what the samples lack. */
+static void degrade(struct tracer *t, const char *text)
+{
+    mt_os_lock_acquire(t->lock);
+    if (t->stats.state == TRACER_STATE_RECORDING)
+        t->stats.state = TRACER_STATE_DEGRADED;
+    mt_os_lock_release(t->lock);
+    mt_recorder_state(t->work->recorder, "degraded", text);
+}
+
 void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, const char *text)
 {
     bool first = !(t->problems_logged >> which & 1u);
@@ -46,6 +56,8 @@ void mt_sampler_problem(struct tracer *t, enum mt_problem which, int level, cons
     snprintf(t->problem, sizeof(t->problem), "%s", text);
     mt_os_lock_release(t->lock);
     t->problems_logged |= 1u << which;
+    if (first && level >= TRACER_LOG_WARNING && which != MT_PROBLEM_RECORD)
+        degrade(t, text);
     if (first && log)
         log(t->options.log_user, level, text);
 }
@@ -129,9 +141,7 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
     char text[MT_PROBLEM_BYTES];
 
     defer_error(t, error);
-    mt_os_fork_hold();
     mt_recorder_rollback(t->work->recorder);
-    mt_os_fork_release();
     snprintf(text, sizeof(text), "recording is suspended and tried again every second: %.400s",
              mt_error_detail());
     mt_sampler_problem(t, MT_PROBLEM_RECORD, TRACER_LOG_ERROR, text);
@@ -141,11 +151,8 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
 
 static int commit(struct tracer *t, struct pace *p)
 {
-    int error;
+    int error = mt_recorder_commit(t->work->recorder);
 
-    mt_os_fork_hold();
-    error = mt_recorder_commit(t->work->recorder);
-    mt_os_fork_release();
     if (error) {
         suspend_writing(t, p, error);
         return error;
@@ -168,11 +175,8 @@ static bool process_is_gone(const struct tracer *t)
 /* One tick with what waits before it. */
 static int record(struct tracer *t, struct pace *p, const struct mt_tick_request *request)
 {
-    int error;
+    int error = mt_requests_record(t);
 
-    mt_os_fork_hold();
-    error = mt_requests_record(t);
-    mt_os_fork_release();
     p->last_tick_ns = mt_os_monotonic_ns();
     p->dirty = true;
     if (!error)

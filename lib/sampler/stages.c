@@ -85,12 +85,7 @@ static int open_recorder(struct tracer *t, struct mt_work *w, const struct mt_os
         .facts = facts,
     };
 
-    int error;
-
-    mt_os_fork_hold();
-    error = mt_recorder_open(t->path, &info, w->strings, &w->recorder);
-    mt_os_fork_release();
-    return error;
+    return mt_recorder_open(t->path, &info, w->strings, &w->recorder);
 }
 
 int mt_stages_open(struct tracer *t)
@@ -126,10 +121,8 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail)
 
     if (!w)
         return TRACER_OK;
-    mt_os_fork_hold();
     if (w->recorder)
         error = mt_recorder_close(w->recorder, state, detail);
-    mt_os_fork_release();
     mt_claimer_close(w->claimer);
     if (w->source)
         w->source->ops->close(w->source);

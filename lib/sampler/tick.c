@@ -74,12 +74,12 @@ static uint32_t clock_flags(struct tracer *t, const struct mt_sample *sample)
 }
 
 /* The tick's own cost ends here: what the recorder does is in the next tick's CPU time. */
-static void measure(struct tracer *t, struct mt_sample *sample)
+static void measure(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
     struct mt_work *w = t->work;
     int64_t cpu = mt_os_thread_cpu_ns();
 
-    sample->cost_wall_ns = mt_os_monotonic_ns() - t->start_monotonic_ns - sample->t_ns;
+    sample->cost_wall_ns = mt_os_monotonic_ns() - begun_ns;
     sample->cost_cpu_ns = cpu < 0 ? -1 : cpu - w->last_cpu_ns;
     w->last_cpu_ns = cpu;
     sample->own_bytes = mt_memory_held();
@@ -136,16 +136,6 @@ static void remember(struct mt_work *w, enum mt_depth depth, int64_t begun_ns)
     w->now = 1 - w->now;
 }
 
-static int write_sample(struct mt_work *w, const struct mt_sample *sample)
-{
-    int error;
-
-    mt_os_fork_hold();
-    error = mt_recorder_sample(w->recorder, sample);
-    mt_os_fork_release();
-    return error;
-}
-
 /* The deep half of a tick. A sample that is not in the file does not become the one to compare
  * with: the next one then carries both differences. */
 static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
@@ -159,8 +149,8 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
         compare(t, sample);
         sample->levels = &w->levels[w->now];
     }
-    measure(t, sample);
-    record_error = write_sample(w, sample);
+    measure(t, sample, begun_ns);
+    record_error = mt_recorder_sample(w->recorder, sample);
     publish(t, sample);
     tell_problems(t, sample->flags, error);
     if (!error && !record_error)
@@ -190,7 +180,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
                    (request->explicit_sample ? MT_SAMPLE_EXPLICIT : 0);
     if (sample.depth > MT_DEPTH_COUNTERS)
         return look_and_record(t, &sample, begun_ns);
-    measure(t, &sample);
+    measure(t, &sample, begun_ns);
     publish(t, &sample);
-    return write_sample(w, &sample);
+    return mt_recorder_sample(w->recorder, &sample);
 }

@@ -10,7 +10,8 @@ output and exit code. While it rests, its file is compared with the kernel:
   proven, not hoped for: smaps is read twice with the same sums, and one row of table sample,
   which says "nothing changed from t_ns to until_ns", covers both readings.
 
-A program that is not installed is skipped with its package's name. Exit 1 on a failure.
+A program that is not installed is skipped with its package's name. Exit 1 on a failure, 77 when
+nothing could be run.
 """
 import argparse
 import contextlib
@@ -119,6 +120,11 @@ class Program:
     def input(self):
         return None
 
+    @classmethod
+    def missing(cls):
+        return [n for n in cls.needs
+                if not shutil.which(n) and not os.access("/usr/sbin/" + n, os.X_OK)]
+
 
 class Redis(Program):
     needs = ["redis-server", "redis-benchmark", "redis-cli"]
@@ -185,7 +191,13 @@ class Nginx(Program):
 
 class Python(Program):
     needs = ["/usr/bin/python3"]
-    package = "libpython3.11-testsuite"
+    package = "libpython3-testsuite"
+
+    @classmethod
+    def missing(cls):
+        probe = [cls.needs[0], "-c", "import test.test_json"]
+        return super().missing() or (
+            ["test.test_json"] if subprocess.run(probe, capture_output=True).returncode else [])
 
     def command(self):
         return ["/usr/bin/python3", self.write("busy.py", PYTHON), str(self.seconds), str(REST)]
@@ -338,20 +350,21 @@ def main():
     ap.add_argument("--seconds", type=int, default=60)
     ap.add_argument("--keep", help="keep the files in this folder")
     a = ap.parse_args()
-    good = True
+    good, n_run = True, 0
     for name in a.names:
-        missing = [n for n in PROGRAMS[name].needs if not shutil.which(n)]
+        missing = PROGRAMS[name].missing()
         if missing:
             print(f"skip {name}: {', '.join(missing)} not found (package {PROGRAMS[name].package})")
             continue
         folder = a.keep or tempfile.mkdtemp(prefix="memtracer-real-")
         os.makedirs(folder, exist_ok=True)
         try:
+            n_run += 1
             good &= check(name, a.memtracer, a.seconds, folder)
         finally:
             if not a.keep:
                 shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(0 if good else 1)
+    sys.exit(77 if not n_run else 0 if good else 1)
 
 
 if __name__ == "__main__":

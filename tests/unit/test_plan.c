@@ -16,7 +16,7 @@ static struct mt_plan_input in;
 static int begin(void **state)
 {
     (void)state;
-    before = (struct mt_counters){.known = UINT64_MAX};
+    before = (struct mt_counters){.known = ~(UINT64_C(1) << MT_COUNTER_WORKING_SET)};
     now = before;
     in = (struct mt_plan_input){.before = &before,
                                 .now = &now,
@@ -47,6 +47,18 @@ static void an_unknown_counter_cannot_say_that_nothing_moved(void **state)
 {
     (void)state;
     now.known &= ~(UINT64_C(1) << MT_COUNTER_RSS_ANON);
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+}
+
+/* Windows has neither Linux's sizes nor its two kinds of fault. */
+static void other_counters_say_it_too(void **state)
+{
+    (void)state;
+    before.known = now.known =
+        UINT64_C(1) << MT_COUNTER_WORKING_SET | UINT64_C(1) << MT_COUNTER_PRIVATE_CHARGE |
+        UINT64_C(1) << MT_COUNTER_PAGE_FAULTS | UINT64_C(1) << MT_COUNTER_THREADS;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_COUNTERS);
+    now.value[MT_COUNTER_PAGE_FAULTS]++;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
 }
 
@@ -93,6 +105,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_moved, begin),
         cmocka_unit_test_setup(one_fault_is_looked_at, begin),
         cmocka_unit_test_setup(an_unknown_counter_cannot_say_that_nothing_moved, begin),
+        cmocka_unit_test_setup(other_counters_say_it_too, begin),
         cmocka_unit_test_setup(the_list_is_read_now_and_then, begin),
         cmocka_unit_test_setup(a_claim_is_seen_at_once, begin),
         cmocka_unit_test_setup(who_asks_gets_everything, begin),

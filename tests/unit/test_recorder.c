@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -444,6 +445,26 @@ static void finish_makes_one_file_of_a_killed_recording(void **state)
     assert_int_equal(number("SELECT max(ws) FROM level"), 20 * MIB);
 }
 
+/* No room for all of the tables: what is left must not be a stranger's file to the next start. */
+static void a_creation_that_failed_can_be_tried_again(void **state)
+{
+    struct rlimit was, small;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    small = was;
+    for (small.rlim_cur = 512; small.rlim_cur < 65536; small.rlim_cur *= 2) {
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        assert_int_not_equal(open_recorder(), 0);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    }
+    opened();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(number("SELECT auto_vacuum FROM pragma_auto_vacuum"), 2);
+    assert_int_equal(number("SELECT count(*) FROM run"), 1);
+}
+
 static void a_deleted_file_is_noticed(void **state)
 {
     (void)state;
@@ -563,6 +584,7 @@ int main(void)
         TEST(one_live_process_records_into_one_file),
         TEST(a_kill_loses_only_what_was_not_committed),
         TEST(finish_makes_one_file_of_a_killed_recording),
+        TEST(a_creation_that_failed_can_be_tried_again),
         TEST(a_deleted_file_is_noticed),
         TEST(a_failed_sample_is_made_up_for),
         TEST(a_reader_that_stays_does_not_make_the_wal_endless),

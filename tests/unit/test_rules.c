@@ -104,6 +104,33 @@ static void flags_tell_the_type(void **state)
     expect(3, MT_TYPE_DEVICE, 'A');
 }
 
+/* What Windows tells needs no name: a file mapped as data stays data, executable or not. */
+static void what_the_system_tells_is_believed(void **state)
+{
+    static const struct {
+        uint32_t flag;
+        uint8_t type;
+        char confidence;
+    } rows[] = {
+        {MT_REGION_IMAGE, MT_TYPE_IMAGE, 'A'},
+        {MT_REGION_DATA, MT_TYPE_MAPPED_FILE, 'A'},
+        {MT_REGION_SECTION, MT_TYPE_SHAREABLE, 'A'},
+        {MT_REGION_PRIVATE, MT_TYPE_PRIVATE, 'B'},
+        {MT_REGION_LOST, MT_TYPE_UNUSABLE, 'A'},
+        {MT_REGION_PRIVATE | MT_REGION_GUARD, MT_TYPE_UNUSABLE, 'A'},
+    };
+
+    (void)state;
+    for (uint32_t i = 0; i < MT_COUNT_OF(rows); i++) {
+        uint64_t base = 0x100000 * (i + 1);
+
+        build_region(base, base + 0x10000, "r-xp", "C:\\lib\\demo.dll")->flags = rows[i].flag;
+        expect(i, rows[i].type, rows[i].confidence);
+    }
+    assert_int_equal(mt_rules_apply(&built, 5).claim_flags, MT_CLAIM_GUARD);
+    assert_int_equal(mt_rules_apply(&built, 4).claim_flags, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +141,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(small_holes_below_memory_are_guards, build_begin,
                                         build_end),
         cmocka_unit_test_setup_teardown(flags_tell_the_type, build_begin, build_end),
+        cmocka_unit_test_setup_teardown(what_the_system_tells_is_believed, build_begin, build_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

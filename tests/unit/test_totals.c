@@ -169,6 +169,31 @@ static void a_lost_interval_is_noticed(void **state)
     assert_int_equal(mt_classify_totals(&built, &list, &counters, &levels), MT_SAMPLE_SUM_OFF);
 }
 
+/* Where the system keeps the account itself: 64 KiB charged, 4 of them resident, and a piece that
+ * is committed although nobody may look into it. */
+static void the_systems_own_account_is_taken(void **state)
+{
+    struct mt_region *r = build_region(0x100000, 0x110000, "rw-p", "");
+    struct mt_region *closed = build_region(0x200000, 0x202000, "---p", "");
+
+    (void)state;
+    pages(r, KIB(4), KIB(4), 0);
+    pages(closed, 0, 0, 0);
+    r->pages.known &= ~(1u << MT_PAGE_SWAP);
+    closed->pages.known &= ~(1u << MT_PAGE_SWAP);
+    assert_int_equal(total(), 0);
+    assert_false(KNOWN(PRIVATE, PRIVATE));
+    assert_int_equal(VALUE(PRIVATE, COMMITTED), KIB(64));
+    build_pages(r, MT_PAGE_PRIVATE, KIB(64));
+    build_pages(closed, MT_PAGE_PRIVATE, KIB(8));
+    closed->flags |= MT_REGION_COMMITTED;
+    assert_int_equal(total(), 0);
+    assert_true(KNOWN(PRIVATE, PRIVATE));
+    assert_int_equal(VALUE(PRIVATE, PRIVATE), KIB(72));
+    assert_int_equal(VALUE(PRIVATE, WS_PRIVATE), KIB(4));
+    assert_int_equal(VALUE(PRIVATE, COMMITTED), KIB(72));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +206,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(holes_are_free_and_everything_adds_up, begin, end),
         cmocka_unit_test_setup_teardown(the_longest_run_crosses_regions, begin, end),
         cmocka_unit_test_setup_teardown(guard_pages_are_not_committed, begin, end),
+        cmocka_unit_test_setup_teardown(the_systems_own_account_is_taken, begin, end),
         cmocka_unit_test_setup_teardown(a_lost_interval_is_noticed, begin, end),
     };
 

@@ -12,7 +12,6 @@
 /* ---- pages ---- */
 void *mt_os_pages_map(size_t bytes); /* private, read-write, zeroed, not reserved; NULL = none */
 void mt_os_pages_unmap(void *p, size_t bytes);
-void mt_os_pages_name(void *p, size_t bytes, const char *name); /* a label where the OS has them */
 size_t mt_os_page_bytes(void);
 
 /* ---- clocks ---- */
@@ -49,16 +48,11 @@ uint32_t mt_os_thread_id(void);
 uint32_t mt_os_process_id(void);
 /* A number that changes in every child of fork(); cheap, no system call. */
 uint32_t mt_os_fork_generation(void);
-/* Counts forks of this process (in the parent). */
-uint32_t mt_os_fork_count(void);
-/* Around work that leaves locks of a library taken for a while (SQLite's): a fork() of the host
- * waits for its end, 10 ms at most, so that the child does not inherit them taken for ever. */
-void mt_os_fork_hold(void);
-void mt_os_fork_release(void);
 /* Absolute path of `path`, by the current directory. False = too long or no directory. */
 bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
 /* Makes an empty file that only this user may read, where there is none; path as SQLite takes it
- * (UTF-8 on Windows). What stands there already stays as it is. */
+ * (UTF-8 on Windows). What stands there already stays as it is. Does nothing where a file has the
+ * rights of its folder (Windows). */
 void mt_os_file_create(const char *path);
 /* Keeps this library loaded while a tracer runs. */
 void mt_os_library_pin(void);

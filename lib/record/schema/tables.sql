@@ -114,7 +114,8 @@ CREATE TABLE region (
     type INTEGER NOT NULL REFERENCES type(id),
     protection INTEGER NOT NULL,      -- bits: 1 read, 2 write, 4 execute
     flags INTEGER NOT NULL,           -- bits: 1 shared, 2 file, 4 guard, 8 reserved, 16 cached
-                                      -- stack, 32 hugetlb, 64 device, 128 its file is deleted
+                                      -- stack, 32 hugetlb, 64 device, 128 its file is deleted,
+                                      -- 256 committed whatever its protection (Windows)
     file INTEGER REFERENCES string(id), -- path or label, NULL = nameless
     offset INTEGER NOT NULL,          -- in the file
     inode INTEGER,

@@ -397,7 +397,7 @@ SELECT r.id, r.run, r.first_sample, r.last_sample, r.continues, r.base, r.bytes,
        printf('0x%012x', r.base + r.bytes) AS end_address,
        t.id AS type_id, t.name AS type,
        iif(t.name = 'image', 'IMAGE', iif(r.flags & 3, 'MAPPED', 'PRIVATE')) AS page_type,
-       iif(r.protection = 0 OR r.flags & 8, 'RESERVE', 'COMMIT') AS alloc_type,
+       iif((r.protection = 0 OR r.flags & 8) AND NOT r.flags & 256, 'RESERVE', 'COMMIT') AS alloc_type,
        r.protection AS rights, r.flags,
        CASE r.protection & 7
            WHEN 0 THEN 'NOACCESS' WHEN 1 THEN 'READONLY' WHEN 2 THEN 'WRITEONLY'
@@ -476,6 +476,7 @@ LEFT JOIN module m ON m.id = (SELECT k.id FROM module k
                                 AND r.base >= k.base AND r.base < k.base + k.bytes
                                 AND k.first_sample <= n.at
                               ORDER BY k.id DESC LIMIT 1)
+WHERE r.type <> 'unusable' OR r.flags & 4 -- what is lost between allocations is none
 ORDER BY r.run, s.t_ns, n.at, r.base < 0, r.base, r.id;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free

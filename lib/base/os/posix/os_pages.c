@@ -20,6 +20,14 @@
 #define MAP_NORESERVE 0
 #endif
 
+/* A label in maps, where the kernel keeps labels. */
+static void name_pages(void *p MT_UNUSED, size_t bytes MT_UNUSED)
+{
+#if defined(__linux__)
+    prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (unsigned long)p, bytes, "memtracer");
+#endif
+}
+
 void *mt_os_pages_map(size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -31,20 +39,13 @@ void *mt_os_pages_map(size_t bytes)
     /* One byte must not cost 2 MiB; the flag also keeps the block apart from its neighbours. */
     madvise(p, bytes, MADV_NOHUGEPAGE);
 #endif
-    mt_os_pages_name(p, bytes, "memtracer");
+    name_pages(p, bytes);
     return p;
 }
 
 void mt_os_pages_unmap(void *p, size_t bytes)
 {
     munmap(p, bytes);
-}
-
-void mt_os_pages_name(void *p MT_UNUSED, size_t bytes MT_UNUSED, const char *name MT_UNUSED)
-{
-#if defined(__linux__)
-    prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (unsigned long)p, bytes, name);
-#endif
 }
 
 size_t mt_os_page_bytes(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* base/os/posix: process identity, forks, paths, keeping the library loaded.
  * Called by api/ in the host's threads and by sampler/. Must not allocate.
- * Uses: pthread_atfork; madvise MADV_WIPEONFORK (Linux 4.14); getrandom (3.17); dladdr. */
+ * Uses: madvise MADV_WIPEONFORK (Linux 4.14); getrandom (3.17); dladdr. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/random.h>
@@ -22,58 +21,14 @@
 
 #include "base/memory.h"
 
-#define FORK_WAIT_NS 10000000
-
-static atomic_uint n_forks;
 static atomic_uint generation = 1;
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
 /* One word that the kernel clears in every child, also in those made without the C library. */
 static atomic_uint *alive_here;
 
-/* Held for reading by samplers, for writing by a fork. */
-static pthread_rwlock_t in_library = PTHREAD_RWLOCK_INITIALIZER;
-static bool fork_waited; /* by the forking thread, which the C library lets be one at a time */
-
-static void before_fork(void)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += FORK_WAIT_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    fork_waited = pthread_rwlock_timedwrlock(&in_library, &until) == 0;
-}
-
-static void after_fork_in_parent(void)
-{
-    atomic_fetch_add(&n_forks, 1);
-    if (fork_waited)
-        pthread_rwlock_unlock(&in_library);
-}
-
-/* The threads that may have held it are not here. */
-static void after_fork_in_child(void)
-{
-    if (fork_waited)
-        pthread_rwlock_unlock(&in_library);
-    pthread_rwlock_init(&in_library, NULL);
-}
-
-void mt_os_fork_hold(void)
-{
-    pthread_rwlock_rdlock(&in_library);
-}
-
-void mt_os_fork_release(void)
-{
-    pthread_rwlock_unlock(&in_library);
-}
-
 static void watch_forks(void)
 {
-    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     alive_here = mt_memory_alloc(sizeof(*alive_here));
 #if defined(MADV_WIPEONFORK)
     if (alive_here && madvise(alive_here, mt_os_page_bytes(), MADV_WIPEONFORK)) {
@@ -95,11 +50,6 @@ uint32_t mt_os_fork_generation(void)
     if (atomic_load(alive_here) == 0 && atomic_compare_exchange_strong(alive_here, &wiped, 1))
         atomic_fetch_add(&generation, 1);
     return atomic_load(&generation);
-}
-
-uint32_t mt_os_fork_count(void)
-{
-    return atomic_load(&n_forks);
 }
 
 uint32_t mt_os_process_id(void)
