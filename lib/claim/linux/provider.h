@@ -44,6 +44,8 @@ struct mt_look {
     bool self;
     uint32_t round; /* counts collections */
     enum mt_allocator allocator;
+    uint64_t allocator_bytes; /* accessible, as claimed by its shape in the last collection */
+    bool allocator_agrees;    /* with that, the last time its own total was asked */
     uint32_t runtimes;        /* bits 1 << enum mt_runtime: those found here */
     uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
@@ -138,7 +140,9 @@ enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out);
 /* By the names of the modules in look->out. */
 enum mt_allocator mt_allocator_detect(const struct mt_look *look);
 void mt_allocator_collect(struct mt_look *look);
-void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocator_calls *calls,
+/* Also compares what is claimed with the allocator's own total: where they agree, the shape is no
+ * guess any more. */
+void mt_allocator_counters(struct mt_look *look, const struct mt_allocator_calls *calls,
                            struct mt_counters *inout);
 
 /* ---- runtimes.c ---- */
