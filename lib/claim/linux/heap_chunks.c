@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "claim/linux/guesses.h"
 #include "claim/linux/spans.h"
 
 #define REGIONS 65536u
@@ -45,6 +46,8 @@ struct list {
 struct mt_chunks {
     unsigned now;
     bool have_known;
+    bool judged; /* guesses were: all regions are walked again */
+    struct mt_guesses guesses;
     uint32_t n_known, next_check;
     struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
     struct list lists[2];
@@ -218,17 +221,20 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
     return at;
 }
 
-/* A chain that ends badly is a guess: small blocks of malloc in it are dropped. */
-static void keep_guesses(struct list *l, uint32_t first)
+/* A chain that ends badly is a guess: small blocks of malloc in it are dropped, and what malloc's
+ * own total has no room for. */
+static void keep_guesses(struct mt_chunks *c, uint32_t first)
 {
+    struct list *l = &c->lists[c->now];
     uint32_t kept = first;
 
     for (uint32_t i = first; i < l->n_blocks; i++) {
         struct mt_block b = l->blocks[i];
 
         if (b.kind == MT_BLOCK_MALLOC)
-            b.confidence = MT_CONFIDENCE_C;
-        if (b.kind != MT_BLOCK_MALLOC || b.end - b.base >= GUESSED_BYTES_LEAST)
+            b.confidence = mt_guesses_confidence(&c->guesses, &b);
+        if (b.kind != MT_BLOCK_MALLOC ||
+            (b.confidence && b.end - b.base >= GUESSED_BYTES_LEAST))
             l->blocks[kept++] = b;
     }
     l->n_blocks = kept;
@@ -248,7 +254,7 @@ static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint
         end = follow(c, look, at, region_end, false);
     }
     if (!ends_well(c, look, end, region_end))
-        keep_guesses(l, first);
+        keep_guesses(c, first);
     return end;
 }
 
@@ -332,7 +338,7 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
     const struct walked *before = same_before(c, &w, cursor);
     bool due = is_due(c, look);
 
-    if (before && !due)
+    if (before && !due && !c->judged)
         copy_region(c, &w, before);
     else
         walk_region(c, look, &w, due);
@@ -355,5 +361,15 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
     if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
         c->next_check =
             c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
+    c->judged = false;
     show(c, look);
+}
+
+void mt_chunks_judge(struct mt_chunks *c, uint64_t mapped_bytes, uint64_t n_mapped)
+{
+    const struct list *l = &c->lists[c->now];
+    uint32_t n_before = c->guesses.n;
+
+    mt_guesses_judge(&c->guesses, l->blocks, l->n_blocks, mapped_bytes, n_mapped);
+    c->judged = c->guesses.n > 0 || n_before > 0;
 }

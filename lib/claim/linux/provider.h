@@ -104,6 +104,8 @@ struct mt_chunks;
 int mt_chunks_new(struct mt_chunks **out);
 void mt_chunks_free(struct mt_chunks *c);
 void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look);
+/* malloc's own totals of such blocks: guesses of the last collection are confirmed or refuted. */
+void mt_chunks_judge(struct mt_chunks *c, uint64_t mapped_bytes, uint64_t n_mapped);
 
 /* ---- blocks.c ---- */
 enum mt_block_kind {
