@@ -96,6 +96,8 @@ enum mt_rank {
 #define MT_CLAIM_GUARD (1u << 1)    /* guard pages: part of size, not of committed */
 #define MT_CLAIM_CACHED (1u << 2)   /* stack of an ended thread, kept by the C library */
 #define MT_CLAIM_APART (1u << 3)    /* a block of its own: never joined with its neighbour */
+#define MT_CLAIM_RELRO (1u << 4)    /* of an image: read-only once its addresses were filled in */
+#define MT_CLAIM_BSS (1u << 5)      /* of an image: zero-initialised, not in its file */
 
 struct mt_claim {
     uint64_t base;
@@ -127,7 +129,7 @@ struct mt_interval {
     char confidence;
     struct mt_pages pages;
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
-    uint64_t recorded_ws; /* what that row says now; the recorder's */
+    uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;
 };
 

@@ -71,6 +71,7 @@ static int64_t region_flags(const struct mt_interval *v)
         {MT_REGION_SHARED, 0, 1},  {MT_REGION_FILE, 0, 2},      {0, MT_CLAIM_GUARD, 4},
         {0, MT_CLAIM_RESERVED, 8}, {0, MT_CLAIM_CACHED, 16},    {MT_REGION_HUGETLB, 0, 32},
         {MT_REGION_DEVICE, 0, 64}, {MT_REGION_DELETED, 0, 128}, {MT_REGION_COMMITTED, 0, 256},
+        {0, MT_CLAIM_RELRO, 512},  {0, MT_CLAIM_BSS, 1024},
     };
     int64_t flags = 0;
 
@@ -85,12 +86,23 @@ static bool knows_ws(const struct mt_interval *v)
     return (v->pages.known >> MT_PAGE_RESIDENT & 1u) != 0;
 }
 
+/* Anonymous pages of a private mapping: nobody else has them. */
+static uint64_t private_bytes(const struct mt_interval *v)
+{
+    bool counts = (v->pages.known >> MT_PAGE_ANONYMOUS & 1u) &&
+                  !(v->region_flags & MT_REGION_SHARED);
+
+    return counts ? v->pages.bytes[MT_PAGE_ANONYMOUS] : 0;
+}
+
 static void bind_pages(sqlite3_stmt *q, int i, struct mt_interval *v)
 {
     mt_db_bind(q, i, (int64_t)v->pages.bytes[MT_PAGE_RESIDENT]);
     if (v->pages.known >> MT_PAGE_SWAP & 1u)
         mt_db_bind(q, i + 1, (int64_t)v->pages.bytes[MT_PAGE_SWAP]);
-    v->recorded_ws = v->pages.bytes[MT_PAGE_RESIDENT];
+    if (v->pages.known >> MT_PAGE_ANONYMOUS & 1u)
+        mt_db_bind(q, i + 2, (int64_t)private_bytes(v));
+    v->recorded_ws = v->pages.bytes[MT_PAGE_RESIDENT] + private_bytes(v);
     v->recorded_swap = v->pages.bytes[MT_PAGE_SWAP];
 }
 
@@ -133,7 +145,7 @@ static int update_pages(struct mt_recorder *r, const struct mt_sample *s, struct
     sqlite3_stmt *q = r->sql[MT_SQL_REGION_PAGES];
 
     if (s->depth < MT_DEPTH_WHOLE || !knows_ws(v) ||
-        (v->recorded_ws == v->pages.bytes[MT_PAGE_RESIDENT] &&
+        (v->recorded_ws == v->pages.bytes[MT_PAGE_RESIDENT] + private_bytes(v) &&
          v->recorded_swap == v->pages.bytes[MT_PAGE_SWAP]))
         return TRACER_OK;
     mt_db_bind(q, 1, v->row);

@@ -157,6 +157,37 @@ static void a_block_without_a_good_end_is_a_guess(void **state)
     assert_int_equal(fake_claim(base, base + 0x100000)->confidence, MT_CONFIDENCE_C);
 }
 
+/* malloc's total has room for one of them, then for both. */
+static void guesses_are_judged_by_mallocs_total(void **state)
+{
+    const uint64_t large = 0x7f5e53c00000, small = 0x7f5e60000000;
+
+    (void)state;
+    build_region(large, large + 0x300000, "rw-p", "");
+    build_region(small, small + 0x200000, "rw-p", "");
+    poke_block(large, 0, 0x200002);
+    poke_block(small, 0, 0x100002);
+    fake_round();
+    mt_chunks_collect(chunks, &fake_look);
+    assert_int_equal(n_blocks(), 2);
+    mt_chunks_judge(chunks, 0x100000, 1);
+    fake_round();
+    mt_chunks_collect(chunks, &fake_look);
+    assert_int_equal(n_blocks(), 1);
+    assert_int_equal(fake_claim(small, small + 0x100000)->confidence, MT_CONFIDENCE_C);
+    mt_chunks_judge(chunks, 0x100000, 1);
+    fake_round();
+    mt_chunks_collect(chunks, &fake_look);
+    assert_int_equal(fake_claim(small, small + 0x100000)->confidence, MT_CONFIDENCE_B);
+    mt_chunks_judge(chunks, 0x300000, 2);
+    for (int i = 0; i < 2; i++) {
+        fake_round();
+        mt_chunks_collect(chunks, &fake_look);
+        mt_chunks_judge(chunks, 0x300000, 2);
+    }
+    assert_int_equal(fake_claim(large, large + 0x200000)->confidence, MT_CONFIDENCE_B);
+}
+
 static void the_main_threads_descriptor_ends_a_chain(void **state)
 {
     const uint64_t base = 0x7f5e53c00000;
@@ -229,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_newer_header, begin, end),
         cmocka_unit_test_setup_teardown(lies_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_block_without_a_good_end_is_a_guess, begin, end),
+        cmocka_unit_test_setup_teardown(guesses_are_judged_by_mallocs_total, begin, end),
         cmocka_unit_test_setup_teardown(the_main_threads_descriptor_ends_a_chain, begin, end),
         cmocka_unit_test_setup_teardown(an_absent_page_ends_the_walk, begin, end),
         cmocka_unit_test_setup_teardown(a_grown_region_reads_only_the_new_block, begin, end),

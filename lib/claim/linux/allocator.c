@@ -12,6 +12,8 @@
 
 #include "base/compiler.h"
 
+#define AGREED_BYTES (UINT64_C(4) << 20)
+
 struct by_module {
     const char *prefix; /* of the file's name */
     enum mt_allocator allocator;
@@ -104,23 +106,26 @@ static bool has_shape(const struct mt_look *look, const struct mt_region *r,
 void mt_allocator_collect(struct mt_look *look)
 {
     const struct shape *shape = &shapes[look->allocator];
+    char confidence = look->allocator_agrees ? MT_CONFIDENCE_B : MT_CONFIDENCE_C;
     uint32_t owner;
 
     if (!shape->owner)
         return;
     owner = mt_look_string(look, shape->owner);
+    look->allocator_bytes = 0;
     for (uint32_t i = 0; i < look->snapshot->n_regions; i++) {
         const struct mt_region *r = &look->snapshot->regions[i];
 
-        if (has_shape(look, r, shape))
-            mt_claim_add(look->out,
-                         &(struct mt_claim){.base = r->base,
-                                            .end = r->end,
-                                            .owner = owner,
-                                            .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
-                                            .type = MT_TYPE_HEAP,
-                                            .rank = MT_RANK_ALLOCATOR,
-                                            .confidence = MT_CONFIDENCE_C});
+        if (!has_shape(look, r, shape))
+            continue;
+        look->allocator_bytes += r->protection ? r->end - r->base : 0;
+        mt_claim_add(look->out, &(struct mt_claim){.base = r->base,
+                                                   .end = r->end,
+                                                   .owner = owner,
+                                                   .flags = r->protection ? 0 : MT_CLAIM_RESERVED,
+                                                   .type = MT_TYPE_HEAP,
+                                                   .rank = MT_RANK_ALLOCATOR,
+                                                   .confidence = confidence});
     }
 }
 
@@ -149,19 +154,20 @@ static void set(struct mt_counters *c, enum mt_counter id, uint64_t value)
     c->value[id] = value;
 }
 
-static void count_glibc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+static uint64_t count_glibc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
 {
     MT_AS_FUNCTION(mallinfo2_fn, calls->mallinfo2, totals);
     struct glibc_totals t;
 
     if (!totals)
-        return;
+        return 0;
     t = totals();
     set(inout, MT_COUNTER_HEAP_IN_USE, t.uordblks + t.hblkhd);
     set(inout, MT_COUNTER_HEAP_FREE, t.fordblks);
     set(inout, MT_COUNTER_HEAP_SYSTEM, t.arena);
     set(inout, MT_COUNTER_HEAP_MAPPED, t.hblkhd);
     set(inout, MT_COUNTER_HEAP_MAPPED_BLOCKS, t.hblks);
+    return 0;
 }
 
 static bool jemalloc_value(mallctl_fn *control, const char *name, size_t *out)
@@ -172,48 +178,54 @@ static bool jemalloc_value(mallctl_fn *control, const char *name, size_t *out)
 }
 
 /* Its statistics stand still until the epoch is moved. */
-static void count_jemalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+static uint64_t count_jemalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
 {
     MT_AS_FUNCTION(mallctl_fn, calls->mallctl, control);
     uint64_t epoch = 1;
-    size_t allocated, mapped;
+    size_t allocated, mapped, retained = 0;
 
     if (!control || control("epoch", NULL, NULL, &epoch, sizeof(epoch)) ||
         !jemalloc_value(control, "stats.allocated", &allocated) ||
         !jemalloc_value(control, "stats.mapped", &mapped))
-        return;
+        return 0;
+    jemalloc_value(control, "stats.retained", &retained);
     set(inout, MT_COUNTER_HEAP_IN_USE, allocated);
     set(inout, MT_COUNTER_HEAP_SYSTEM, mapped);
     if (mapped >= allocated)
         set(inout, MT_COUNTER_HEAP_FREE, mapped - allocated);
+    return mapped + retained;
 }
 
-static void count_mimalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+static uint64_t count_mimalloc(const struct mt_allocator_calls *calls, struct mt_counters *inout)
 {
     MT_AS_FUNCTION(mi_process_info_fn, calls->mi_process_info, info);
     size_t commit = 0;
 
     if (!info)
-        return;
+        return 0;
     info(NULL, NULL, NULL, NULL, NULL, &commit, NULL, NULL);
     set(inout, MT_COUNTER_HEAP_SYSTEM, commit);
+    return commit;
 }
 
-static void count_gperftools(const struct mt_allocator_calls *calls, struct mt_counters *inout)
+static uint64_t count_gperftools(const struct mt_allocator_calls *calls, struct mt_counters *inout)
 {
     MT_AS_FUNCTION(get_numeric_property_fn, calls->get_numeric_property, get);
     size_t allocated, heap;
 
     if (!get || !get("generic.current_allocated_bytes", &allocated) ||
         !get("generic.heap_size", &heap))
-        return;
+        return 0;
     set(inout, MT_COUNTER_HEAP_IN_USE, allocated);
     set(inout, MT_COUNTER_HEAP_SYSTEM, heap);
     if (heap >= allocated)
         set(inout, MT_COUNTER_HEAP_FREE, heap - allocated);
+    return heap;
 }
 
-typedef void count_fn(const struct mt_allocator_calls *calls, struct mt_counters *inout);
+/* Sets its counters and returns the bytes it has from the system, kept ones included, where they
+ * are to be found by its shape; 0 = unknown. */
+typedef uint64_t count_fn(const struct mt_allocator_calls *calls, struct mt_counters *inout);
 
 static count_fn *const counts[MT_ALLOCATOR_COUNT] = {
     [MT_ALLOCATOR_GLIBC] = count_glibc,
@@ -222,9 +234,17 @@ static count_fn *const counts[MT_ALLOCATOR_COUNT] = {
     [MT_ALLOCATOR_GPERFTOOLS] = count_gperftools,
 };
 
-void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocator_calls *calls,
+static bool agrees(uint64_t claimed, uint64_t said)
+{
+    uint64_t off = claimed > said ? claimed - said : said - claimed;
+
+    return said > 0 && off <= said / 16 + AGREED_BYTES;
+}
+
+void mt_allocator_counters(struct mt_look *look, const struct mt_allocator_calls *calls,
                            struct mt_counters *inout)
 {
-    if (counts[allocator])
-        counts[allocator](calls, inout);
+    uint64_t said = counts[look->allocator] ? counts[look->allocator](calls, inout) : 0;
+
+    look->allocator_agrees = agrees(look->allocator_bytes, said);
 }

@@ -167,9 +167,12 @@ void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout)
 {
     if (!c->look.self)
         return;
-    mt_allocator_counters(c->look.allocator, &c->calls, inout);
+    mt_allocator_counters(&c->look, &c->calls, inout);
     if (c->look.allocator == MT_ALLOCATOR_GLIBC && c->look.round > 0) {
         inout->known |= UINT64_C(1) << MT_COUNTER_HEAP_ARENAS;
         inout->value[MT_COUNTER_HEAP_ARENAS] = 1 + mt_arenas_count(c->arenas);
+        if (inout->known >> MT_COUNTER_HEAP_MAPPED & 1u)
+            mt_chunks_judge(c->chunks, inout->value[MT_COUNTER_HEAP_MAPPED],
+                            inout->value[MT_COUNTER_HEAP_MAPPED_BLOCKS]);
     }
 }

@@ -47,16 +47,20 @@ static bool words_are_pages(const uint64_t *w, uint64_t page)
     return w[0] % page == 0 && w[1] % page == 0 && w[2] % page == 0;
 }
 
-/* Words behind the head, up to the end of its region: the descriptor may be the last thing. */
+/* Words behind the head, up to the end of its region, or of its page: the descriptor is the last
+ * thing in its stack, and the guard of the next one, never present, may follow in the same region
+ * (glibc 2.42). */
 static uint32_t read_words(const struct mt_look *look, uint64_t head, uint64_t *out)
 {
     uint32_t i = mt_snapshot_find(look->snapshot, head);
-    uint64_t bytes = SEARCH_WORDS * 8;
+    uint64_t bytes = SEARCH_WORDS * 8, in_page = mt_look_page_up(look, head + 1) - head;
 
     if (i == look->snapshot->n_regions)
         return 0;
     if (look->snapshot->regions[i].end - head < bytes)
         bytes = (look->snapshot->regions[i].end - head) / 8 * 8;
+    if (in_page < bytes && !mt_remote_present(look->remote, head + in_page))
+        bytes = in_page;
     return bytes && mt_remote_read(look->remote, head, out, bytes) ? (uint32_t)(bytes / 8) : 0;
 }
 

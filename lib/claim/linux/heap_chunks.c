@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "claim/linux/guesses.h"
+#include "claim/linux/spans.h"
 
 #define REGIONS 65536u
 #define BLOCKS 131072u
@@ -29,11 +31,6 @@
 #define SIZE_FLAGS 7u
 #define SIZE_MAPPED 2u
 
-struct block {
-    uint64_t base, end;
-    char confidence;
-};
-
 struct walked {
     uint64_t base, end;
     uint32_t first, n; /* into blocks */
@@ -43,18 +40,16 @@ struct walked {
 struct list {
     uint32_t n_regions, n_blocks;
     struct walked regions[REGIONS];
-    struct block blocks[BLOCKS];
-};
-
-struct span {
-    uint64_t base, end;
+    struct mt_block blocks[BLOCKS];
 };
 
 struct mt_chunks {
     unsigned now;
     bool have_known;
+    bool judged; /* guesses were: all regions are walked again */
+    struct mt_guesses guesses;
     uint32_t n_known, next_check;
-    struct span known[KNOWN]; /* by base: stacks, arenas, images, our own */
+    struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
     struct list lists[2];
 };
 
@@ -74,42 +69,12 @@ void mt_chunks_free(struct mt_chunks *c)
 static void add_known(struct mt_chunks *c, uint64_t base, uint64_t end)
 {
     if (c->n_known < KNOWN)
-        c->known[c->n_known++] = (struct span){base, end};
+        c->known[c->n_known++] = (struct mt_span){base, end};
 }
 
 static void add_own(void *user, uint64_t base, uint64_t bytes)
 {
     add_known(user, base, base + bytes);
-}
-
-static void sift_down(struct span *s, uint32_t n, uint32_t at)
-{
-    struct span moving = s[at];
-
-    for (uint32_t child = 2 * at + 1; child < n; child = 2 * at + 1) {
-        if (child + 1 < n && s[child].base < s[child + 1].base)
-            child++;
-        if (moving.base >= s[child].base)
-            break;
-        s[at] = s[child];
-        at = child;
-    }
-    s[at] = moving;
-}
-
-static void sort_known(struct mt_chunks *c)
-{
-    struct span *s = c->known;
-
-    for (uint32_t i = c->n_known / 2; i-- > 0;)
-        sift_down(s, c->n_known, i);
-    for (uint32_t end = c->n_known; end-- > 1;) {
-        struct span last = s[end];
-
-        s[end] = s[0];
-        s[0] = last;
-        sift_down(s, end, 0);
-    }
 }
 
 /* Gathered when the first region has to be walked: mostly none has. */
@@ -127,28 +92,12 @@ static void gather_known(struct mt_chunks *c, const struct mt_look *look)
     }
     if (look->self)
         mt_memory_each(add_own, c);
-    sort_known(c);
-}
-
-/* The first known span that begins at or after `address`; n_known = none. */
-static uint32_t known_from(const struct mt_chunks *c, uint64_t address)
-{
-    uint32_t low = 0, high = c->n_known;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-
-        if (c->known[middle].base < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    mt_spans_sort(c->known, c->n_known);
 }
 
 static bool begins_known(const struct mt_chunks *c, uint64_t address)
 {
-    uint32_t k = known_from(c, address);
+    uint32_t k = mt_spans_from(c->known, c->n_known, address);
 
     return k < c->n_known && c->known[k].base == address;
 }
@@ -172,7 +121,7 @@ static bool sizes_fit(const uint64_t *w, uint64_t page, uint64_t *out_bytes)
 /* A stack may lie inside a block, but nothing known lies across its borders or in its header. */
 static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t end)
 {
-    uint32_t k = known_from(c, base);
+    uint32_t k = mt_spans_from(c->known, c->n_known, base);
 
     for (; k < c->n_known && c->known[k].base < end; k++)
         if (c->known[k].base == base || c->known[k].end > end)
@@ -180,21 +129,36 @@ static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t en
     return true;
 }
 
-static bool read_block(const struct mt_chunks *c, const struct mt_look *look, uint64_t base,
-                       uint64_t limit, uint64_t *out_end)
+static bool read_malloc(const struct mt_look *look, uint64_t base, uint64_t limit,
+                        struct mt_block *out)
 {
     uint64_t words[2], bytes;
 
     if (!mt_remote_read(look->remote, base, words, sizeof(words)) ||
-        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base ||
-        !respects_known(c, base, base + bytes))
+        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base)
         return false;
-    *out_end = base + bytes;
+    *out = (struct mt_block){.end = base + bytes, .confidence = MT_CONFIDENCE_B};
     return true;
 }
 
+/* malloc's first: a runtime's may be a guess. A stack lies in malloc's blocks only. */
+static bool read_block(const struct mt_chunks *c, const struct mt_look *look, uint64_t base,
+                       uint64_t limit, struct mt_block *out)
+{
+    uint32_t k;
+
+    if (read_malloc(look, base, limit, out) && respects_known(c, base, out->end))
+        return true;
+    if (!look->runtimes)
+        return false;
+    k = mt_spans_from(c->known, c->n_known, base);
+    if (k < c->n_known && c->known[k].base < limit)
+        limit = c->known[k].base;
+    return limit > base && mt_runtime_block_read(look, base, limit, out);
+}
+
 /* The block that began here in the last collection. */
-static const struct block *find_before(const struct mt_chunks *c, uint64_t base)
+static const struct mt_block *find_before(const struct mt_chunks *c, uint64_t base)
 {
     const struct list *l = &c->lists[1 - c->now];
     uint32_t low = 0, high = l->n_blocks;
@@ -222,37 +186,55 @@ static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uin
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
 
+/* A runtime's blocks are no blocks of their own to anybody: neighbours are one. */
+static void add_block(struct list *l, uint32_t first, const struct mt_block *b)
+{
+    struct mt_block *last = l->n_blocks > first ? &l->blocks[l->n_blocks - 1] : NULL;
+
+    if (last && b->kind != MT_BLOCK_MALLOC && last->kind == b->kind && last->end == b->base &&
+        last->confidence == b->confidence)
+        last->end = b->end;
+    else
+        l->blocks[l->n_blocks++] = *b;
+}
+
 /* Adds the blocks from `at` on. With `trust` a block remembered from the last collection is not
  * read again. Returns the chain's end. */
 static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
                        uint64_t region_end, bool trust)
 {
     struct list *l = &c->lists[c->now];
+    uint32_t first = l->n_blocks;
 
     for (unsigned n = 0; n < BLOCKS_A_REGION && l->n_blocks < BLOCKS && at < region_end; n++) {
-        const struct block *before = trust ? find_before(c, at) : NULL;
-        uint64_t end;
+        const struct mt_block *before = trust ? find_before(c, at) : NULL;
+        struct mt_block b;
 
         if (before && before->end <= region_end)
-            end = before->end;
-        else if (!read_block(c, look, at, region_end, &end))
+            b = *before;
+        else if (!read_block(c, look, at, region_end, &b))
             break;
-        l->blocks[l->n_blocks++] = (struct block){at, end, MT_CONFIDENCE_B};
-        at = end;
+        b.base = at;
+        add_block(l, first, &b);
+        at = b.end;
     }
     return at;
 }
 
-/* A chain that ends badly is a guess: small blocks of it are dropped. */
-static void keep_guesses(struct list *l, uint32_t first)
+/* A chain that ends badly is a guess: small blocks of malloc in it are dropped, and what malloc's
+ * own total has no room for. */
+static void keep_guesses(struct mt_chunks *c, uint32_t first)
 {
+    struct list *l = &c->lists[c->now];
     uint32_t kept = first;
 
     for (uint32_t i = first; i < l->n_blocks; i++) {
-        struct block b = l->blocks[i];
+        struct mt_block b = l->blocks[i];
 
-        b.confidence = MT_CONFIDENCE_C;
-        if (b.end - b.base >= GUESSED_BYTES_LEAST)
+        if (b.kind == MT_BLOCK_MALLOC)
+            b.confidence = mt_guesses_confidence(&c->guesses, &b);
+        if (b.kind != MT_BLOCK_MALLOC ||
+            (b.confidence && b.end - b.base >= GUESSED_BYTES_LEAST))
             l->blocks[kept++] = b;
     }
     l->n_blocks = kept;
@@ -272,7 +254,7 @@ static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint
         end = follow(c, look, at, region_end, false);
     }
     if (!ends_well(c, look, end, region_end))
-        keep_guesses(l, first);
+        keep_guesses(c, first);
     return end;
 }
 
@@ -285,7 +267,7 @@ static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct 
 
     gather_known(c, look);
     at = walk_chain(c, look, w->base, w->end, fresh);
-    k = known_from(c, w->base);
+    k = mt_spans_from(c->known, c->n_known, w->base);
     if (k > 0 && c->known[k - 1].end > at) /* one that reaches in from below */
         at = walk_chain(c, look, c->known[k - 1].end, w->end, fresh);
     for (; k < c->n_known && c->known[k].base < w->end; k++)
@@ -300,7 +282,7 @@ static void copy_region(struct mt_chunks *c, struct walked *w, const struct walk
 
     w->n = before->n <= BLOCKS - l->n_blocks ? before->n : BLOCKS - l->n_blocks;
     memcpy(&l->blocks[l->n_blocks], &c->lists[1 - c->now].blocks[before->first],
-           w->n * sizeof(struct block));
+           w->n * sizeof(struct mt_block));
     l->n_blocks += w->n;
 }
 
@@ -321,16 +303,22 @@ static const struct walked *same_before(const struct mt_chunks *c, const struct 
 static void show(const struct mt_chunks *c, struct mt_look *look)
 {
     const struct list *l = &c->lists[c->now];
-    uint32_t owner = l->n_blocks ? mt_look_string(look, "malloc block") : 0;
+    uint32_t names[MT_BLOCK_KINDS] = {0};
 
-    for (uint32_t i = 0; i < l->n_blocks; i++)
-        mt_claim_add(look->out, &(struct mt_claim){.base = l->blocks[i].base,
-                                                   .end = l->blocks[i].end,
-                                                   .owner = owner,
-                                                   .flags = MT_CLAIM_APART,
-                                                   .type = MT_TYPE_HEAP,
-                                                   .rank = MT_RANK_CHUNK,
-                                                   .confidence = l->blocks[i].confidence});
+    for (uint32_t i = 0; i < l->n_blocks; i++) {
+        const struct mt_block *b = &l->blocks[i];
+        const struct mt_block_owner *owner = &mt_block_owners[b->kind];
+
+        if (!names[b->kind])
+            names[b->kind] = mt_look_string(look, owner->name);
+        mt_claim_add(look->out, &(struct mt_claim){.base = b->base,
+                                                   .end = b->end,
+                                                   .owner = names[b->kind],
+                                                   .flags = owner->flags,
+                                                   .type = owner->type,
+                                                   .rank = owner->rank,
+                                                   .confidence = b->confidence});
+    }
 }
 
 /* True for the regions whose turn it is to be walked again though they did not change. */
@@ -350,7 +338,7 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
     const struct walked *before = same_before(c, &w, cursor);
     bool due = is_due(c, look);
 
-    if (before && !due)
+    if (before && !due && !c->judged)
         copy_region(c, &w, before);
     else
         walk_region(c, look, &w, due);
@@ -373,5 +361,15 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
     if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
         c->next_check =
             c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
+    c->judged = false;
     show(c, look);
+}
+
+void mt_chunks_judge(struct mt_chunks *c, uint64_t mapped_bytes, uint64_t n_mapped)
+{
+    const struct list *l = &c->lists[c->now];
+    uint32_t n_before = c->guesses.n;
+
+    mt_guesses_judge(&c->guesses, l->blocks, l->n_blocks, mapped_bytes, n_mapped);
+    c->judged = c->guesses.n > 0 || n_before > 0;
 }

@@ -30,6 +30,7 @@ struct known_module {
 struct piece {
     uint64_t base, end;
     uint32_t owner;
+    uint32_t flags; /* MT_CLAIM_RELRO, MT_CLAIM_BSS */
 };
 
 struct mt_modules {
@@ -125,10 +126,18 @@ static void add_piece(struct mt_modules *m, uint64_t base, uint64_t end, uint32_
 {
     struct piece *last = m->n_pieces > 0 ? &m->pieces[m->n_pieces - 1] : NULL;
 
-    if (last && last->end == base && last->owner == owner)
+    if (last && last->end == base && last->owner == owner && !last->flags)
         last->end = end;
     else if (m->n_pieces < PIECES)
-        m->pieces[m->n_pieces++] = (struct piece){base, end, owner};
+        m->pieces[m->n_pieces++] = (struct piece){base, end, owner, 0};
+}
+
+/* Over the pieces they lie in: of one rank the later claim wins. */
+static void add_parts(struct mt_modules *m, const struct mt_object *o, uint32_t owner)
+{
+    for (uint32_t i = 0; i < o->n_parts && m->n_pieces < PIECES; i++)
+        m->pieces[m->n_pieces++] =
+            (struct piece){o->parts[i].base, o->parts[i].end, owner, o->parts[i].flags};
 }
 
 /* Between two segments only what is mapped of the object's own file belongs to it: others may
@@ -160,6 +169,7 @@ static void add_pieces(struct mt_modules *m, const struct mt_look *look,
             add_hole(m, look, header, o->spans[i - 1].end, o->spans[i].base);
         add_piece(m, o->spans[i].base, o->spans[i].end, header->name);
     }
+    add_parts(m, o, header->name);
 }
 
 static const struct known_module *find_known(const struct known_module *known, uint32_t n,
@@ -264,6 +274,7 @@ static void show(const struct mt_modules *m, struct mt_look *look)
         mt_claim_add(out, &(struct mt_claim){.base = m->pieces[i].base,
                                              .end = m->pieces[i].end,
                                              .owner = m->pieces[i].owner,
+                                             .flags = m->pieces[i].flags,
                                              .type = MT_TYPE_IMAGE,
                                              .rank = MT_RANK_IMAGE,
                                              .confidence = MT_CONFIDENCE_A});

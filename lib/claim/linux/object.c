@@ -59,6 +59,31 @@ static bool add_span(struct mt_object *o, const Elf64_Phdr *p, uint64_t page)
     return true;
 }
 
+static void add_part(struct mt_object *o, uint64_t base, uint64_t end, uint32_t flags)
+{
+    if (base >= end || o->n_parts == MT_OBJECT_PARTS)
+        return;
+    o->parts[o->n_parts].base = base;
+    o->parts[o->n_parts].end = end;
+    o->parts[o->n_parts++].flags = flags;
+}
+
+/* The loader protects whole pages of RELRO only: its end is rounded down. What a segment has more
+ * in memory than in the file is zero-initialised; the page both are in is the file's. */
+static void note_parts(struct mt_object *o, const Elf64_Phdr *p, uint64_t page)
+{
+    uint64_t base = o->bias + p->p_vaddr, file_end = base + p->p_filesz;
+    uint64_t end = base + p->p_memsz;
+
+    if (p->p_memsz > SPAN_BYTES_MOST || p->p_filesz > p->p_memsz || end < base)
+        return;
+    if (p->p_type == PT_GNU_RELRO)
+        add_part(o, base / page * page, end / page * page, MT_CLAIM_RELRO);
+    else if (p->p_type == PT_LOAD)
+        add_part(o, (file_end + page - 1) / page * page, (end + page - 1) / page * page,
+                 MT_CLAIM_BSS);
+}
+
 static size_t aligned(size_t bytes, size_t alignment)
 {
     return (bytes + alignment - 1) / alignment * alignment;
@@ -109,6 +134,7 @@ bool mt_object_read(struct mt_remote *r, uint64_t header, struct mt_object *out)
     for (uint32_t i = 0; i < n; i++) {
         if (p[i].p_type == PT_LOAD && !add_span(&o, &p[i], r->page_bytes))
             return false;
+        note_parts(&o, &p[i], r->page_bytes);
         if (p[i].p_type == PT_DYNAMIC)
             o.dynamic = o.bias + p[i].p_vaddr;
         if (p[i].p_type == PT_NOTE)

@@ -7,6 +7,7 @@
 #include "claim/linux/remote.h"
 
 #define MT_OBJECT_SPANS 12
+#define MT_OBJECT_PARTS 12
 
 struct mt_object {
     uint64_t bias;    /* added to the addresses in the file */
@@ -15,6 +16,11 @@ struct mt_object {
     struct {
         uint64_t base, end; /* whole pages, by address, not overlapping */
     } spans[MT_OBJECT_SPANS];
+    uint32_t n_parts;
+    struct {
+        uint64_t base, end; /* whole pages */
+        uint32_t flags;     /* MT_CLAIM_RELRO, MT_CLAIM_BSS */
+    } parts[MT_OBJECT_PARTS]; /* of the spans, what is not plain text or data */
     uint8_t build_id[MT_BUILD_ID_BYTES];
     uint8_t build_id_bytes;
 };

@@ -21,6 +21,16 @@ enum mt_allocator {
     MT_ALLOCATOR_COUNT
 };
 
+enum mt_runtime {
+    MT_RUNTIME_JVM,
+    MT_RUNTIME_V8,
+    MT_RUNTIME_CPYTHON,
+    MT_RUNTIME_RUBY,
+    MT_RUNTIME_LUAJIT,
+    MT_RUNTIME_CORECLR,
+    MT_RUNTIME_COUNT
+};
+
 struct mt_flags;
 
 /* One collection. */
@@ -34,6 +44,9 @@ struct mt_look {
     bool self;
     uint32_t round; /* counts collections */
     enum mt_allocator allocator;
+    uint64_t allocator_bytes; /* accessible, as claimed by its shape in the last collection */
+    bool allocator_agrees;    /* with that, the last time its own total was asked */
+    uint32_t runtimes;        /* bits 1 << enum mt_runtime: those found here */
     uint64_t own_address;     /* see mt_claimer_own_address(), 0 = unknown */
     uint64_t main_descriptor; /* in the main thread's control block, 0 = unknown */
 };
@@ -91,6 +104,33 @@ struct mt_chunks;
 int mt_chunks_new(struct mt_chunks **out);
 void mt_chunks_free(struct mt_chunks *c);
 void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look);
+/* malloc's own totals of such blocks: guesses of the last collection are confirmed or refuted. */
+void mt_chunks_judge(struct mt_chunks *c, uint64_t mapped_bytes, uint64_t n_mapped);
+
+/* ---- blocks.c ---- */
+enum mt_block_kind {
+    MT_BLOCK_MALLOC,
+    MT_BLOCK_PYTHON,
+    MT_BLOCK_RUBY,
+    MT_BLOCK_LUAJIT,
+    MT_BLOCK_V8,
+    MT_BLOCK_KINDS
+};
+struct mt_block {
+    uint64_t base, end;
+    uint8_t kind; /* enum mt_block_kind */
+    char confidence;
+};
+struct mt_block_owner {
+    const char *name;
+    uint8_t type, rank;
+    uint32_t flags; /* MT_CLAIM_… */
+};
+extern const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS];
+/* The block of a runtime's (look->runtimes) that begins at `base` and ends at `limit` at most;
+ * fills all of `out` but base. */
+bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                           struct mt_block *out);
 
 /* ---- allocator.c ---- */
 /* Functions of the host's allocator that report its totals; NULL = not there. */
@@ -102,10 +142,13 @@ enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out);
 /* By the names of the modules in look->out. */
 enum mt_allocator mt_allocator_detect(const struct mt_look *look);
 void mt_allocator_collect(struct mt_look *look);
-void mt_allocator_counters(enum mt_allocator allocator, const struct mt_allocator_calls *calls,
+/* Also compares what is claimed with the allocator's own total: where they agree, the shape is no
+ * guess any more. */
+void mt_allocator_counters(struct mt_look *look, const struct mt_allocator_calls *calls,
                            struct mt_counters *inout);
 
 /* ---- runtimes.c ---- */
+/* Finds the runtimes by the modules in look->out, and claims by windows and shapes. */
 void mt_runtimes_collect(struct mt_look *look);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* claim/linux: memory of managed runtimes, by windows of addresses and shapes of mappings.
  * In: names of modules, regions. Out: MANAGED_HEAP claims of the lowest ranks, most of them
- * heuristic. Called by claimer.c after modules.c. A runtime costs a row in the tables. */
+ * heuristic. Called by claimer.c after modules.c. A runtime costs a row in the tables; blocks.c has
+ * those whose objects can be found by their headers. */
 #include "claim/linux/provider.h"
 
 #include <string.h>
@@ -12,47 +13,50 @@
 #define MIB(n) (UINT64_C(n) << 20)
 #define GIB(n) (UINT64_C(n) << 30)
 
-enum runtime { JVM, V8, CPYTHON, RUBY, LUAJIT, CORECLR, GO, RUNTIME_COUNT };
-
 struct by_module {
     const char *prefix; /* of the file's name */
-    enum runtime runtime;
+    enum mt_runtime runtime;
 };
 
 static const struct by_module modules[] = {
-    {"libjvm.so", JVM},
-    {"libnode.so", V8},
-    {"node", V8},
-    {"nodejs", V8},
-    {"libv8", V8},
-    {"chrome", V8},
-    {"electron", V8},
-    {"libpython", CPYTHON},
-    {"python", CPYTHON},
-    {"libruby", RUBY},
-    {"ruby", RUBY},
-    {"libluajit", LUAJIT},
-    {"luajit", LUAJIT},
-    {"libcoreclr.so", CORECLR},
-    {"libclrjit.so", CORECLR},
+    {"libjvm.so", MT_RUNTIME_JVM},
+    {"libnode.so", MT_RUNTIME_V8},
+    {"node", MT_RUNTIME_V8},
+    {"nodejs", MT_RUNTIME_V8},
+    {"libv8", MT_RUNTIME_V8},
+    {"chrome", MT_RUNTIME_V8},
+    {"electron", MT_RUNTIME_V8},
+    {"libpython", MT_RUNTIME_CPYTHON},
+    {"python", MT_RUNTIME_CPYTHON},
+    {"libruby", MT_RUNTIME_RUBY},
+    {"ruby", MT_RUNTIME_RUBY},
+    {"libluajit", MT_RUNTIME_LUAJIT},
+    {"luajit", MT_RUNTIME_LUAJIT},
+    {"libcoreclr.so", MT_RUNTIME_CORECLR},
+    {"libclrjit.so", MT_RUNTIME_CORECLR},
 };
 
-/* Anonymous writable regions of this shape are the runtime's heap. */
+/* Anonymous writable regions of this shape are the runtime's heap. Objects that have a header are
+ * found by it (blocks.c); what is here catches the rest, and pages whose header is not present. */
 struct shape {
-    const char *code;  /* owner of anonymous executable memory, NULL = it makes none */
-    const char *heap;  /* owner of what fits the shape, NULL = no shape is known */
-    uint64_t align;    /* of the base */
+    const char *code; /* owner of anonymous executable memory, NULL = it makes none */
+    const char *heap; /* owner of what fits the shape, NULL = no shape is known */
+    uint64_t align;   /* of the base */
     uint64_t multiple; /* of the size */
+    uint64_t least;   /* bytes */
+    uint32_t unlike;  /* MT_REGION_… that its memory never has */
 };
 
-static const struct shape shapes[RUNTIME_COUNT] = {
-    [JVM] = {"java code", NULL, 0, 0},
-    [V8] = {"v8 code", "v8 heap", KIB(256), KIB(256)},
-    [CPYTHON] = {NULL, "python arenas", KIB(4), MIB(1)},
-    [RUBY] = {"ruby code", "ruby heap", KIB(64), KIB(64)},
-    [LUAJIT] = {"luajit code", "luajit heap", KIB(64), KIB(128)},
-    [CORECLR] = {"dotnet code", NULL, 0, 0},
-    [GO] = {NULL, NULL, 0, 0},
+/* V8 keeps large objects in mappings of any number of pages, and nothing of it counts against the
+ * commit limit. HotSpot's tables for its collector have no shape but their granularity.
+ * Ruby up to 3.2 keeps short-lived contents of its objects in one mapping of 32 MiB. */
+static const struct shape shapes[MT_RUNTIME_COUNT] = {
+    [MT_RUNTIME_JVM] = {"java code", "java runtime", KIB(4), KIB(4), KIB(64), MT_REGION_NORESERVE},
+    [MT_RUNTIME_V8] = {"v8 code", "v8 heap", KIB(256), KIB(4), KIB(4), MT_REGION_CHARGED},
+    [MT_RUNTIME_CPYTHON] = {NULL, "python arenas", KIB(4), MIB(1), MIB(1), MT_REGION_NORESERVE},
+    [MT_RUNTIME_RUBY] = {"ruby code", "ruby heap", KIB(32), MIB(32), MIB(32), 0},
+    [MT_RUNTIME_LUAJIT] = {"luajit code", NULL, 0, 0, 0, 0},
+    [MT_RUNTIME_CORECLR] = {"dotnet code", NULL, 0, 0, 0, 0},
 };
 
 /* ---- which are here ---- */
@@ -93,26 +97,37 @@ static void claim(struct mt_look *look, const struct mt_region *r, const char *o
 
 /* ---- shapes: code and heap of the runtimes found ---- */
 
+static bool fits(const struct mt_look *look, const struct mt_region *r, const struct shape *shape,
+                 uint32_t flags)
+{
+    bool data = mt_look_is_data(look, r) || r->protection == MT_PROT_READ;
+
+    return shape->heap && data && r->base % shape->align == 0 &&
+           (r->end - r->base) % shape->multiple == 0 && r->end - r->base >= shape->least &&
+           !(flags & shape->unlike);
+}
+
 static void claim_by_shape(struct mt_look *look, const struct mt_region *r,
                            const struct shape *shape)
 {
-    if (!mt_look_is_anonymous(look, r) || (mt_flags_of(look->flags, r) & MT_REGION_STACK_HINT))
+    uint32_t flags = mt_flags_of(look->flags, r);
+
+    if (!mt_look_is_anonymous(look, r) || (flags & MT_REGION_STACK_HINT))
         return;
     if (r->protection & MT_PROT_EXECUTE) {
         if (shape->code)
             claim(look, r, shape->code, MT_CONFIDENCE_B);
         return;
     }
-    if (shape->heap && mt_look_is_data(look, r) && r->base % shape->align == 0 &&
-        (r->end - r->base) % shape->multiple == 0)
+    if (fits(look, r, shape, flags))
         claim(look, r, shape->heap, MT_CONFIDENCE_C);
 }
 
-static void claim_shapes(struct mt_look *look, uint32_t found)
+static void claim_shapes(struct mt_look *look)
 {
     for (uint32_t i = 0; i < look->snapshot->n_regions; i++)
-        for (unsigned k = 0; k < RUNTIME_COUNT; k++)
-            if (found >> k & 1)
+        for (unsigned k = 0; k < MT_RUNTIME_COUNT; k++)
+            if (look->runtimes >> k & 1)
                 claim_by_shape(look, &look->snapshot->regions[i], &shapes[k]);
 }
 
@@ -140,6 +155,17 @@ static uint32_t run_end(const struct mt_look *look, uint32_t first, const char *
     return i;
 }
 
+/* In a program without a C library nobody but Go's runtime maps memory. */
+static void claim_all_for_go(struct mt_look *look)
+{
+    for (uint32_t i = 0; i < look->snapshot->n_regions; i++) {
+        const struct mt_region *r = &look->snapshot->regions[i];
+
+        if (mt_look_is_anonymous(look, r))
+            claim(look, r, "go runtime", MT_CONFIDENCE_C);
+    }
+}
+
 /* Go's arenas begin at this address, 64 MiB each, given out from below. */
 static void claim_go(struct mt_look *look)
 {
@@ -148,6 +174,8 @@ static void claim_go(struct mt_look *look)
 
     if (first == look->snapshot->n_regions || r->base != UINT64_C(0xc000000000))
         return;
+    if (look->allocator == MT_ALLOCATOR_UNKNOWN && look->out->n_modules > 0)
+        claim_all_for_go(look);
     for (uint32_t end = run_end(look, first, NULL); first < end; first++)
         claim(look, &look->snapshot->regions[first], "go heap", MT_CONFIDENCE_C);
 }
@@ -173,10 +201,9 @@ static void claim_java(struct mt_look *look)
 
 void mt_runtimes_collect(struct mt_look *look)
 {
-    uint32_t found = find_runtimes(look);
-
-    claim_shapes(look, found);
+    look->runtimes = find_runtimes(look);
+    claim_shapes(look);
     claim_go(look);
-    if (found >> JVM & 1)
+    if (look->runtimes >> MT_RUNTIME_JVM & 1)
         claim_java(look);
 }

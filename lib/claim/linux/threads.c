@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "claim/linux/descriptor.h"
+#include "claim/linux/stacks.h"
 #include "claim/linux/tasks.h"
 
 #define THREADS 32768u
@@ -20,7 +21,6 @@
 #define NAMES_READ_A_ROUND 16u /* threads are named after they start, and renamed */
 #define POINTERS_READ_A_ROUND 8u
 #define ROUNDS_BETWEEN_CACHE_WALKS 16u
-#define SHAPED_STACK_MOST (UINT64_C(64) << 20)
 
 struct known_thread {
     struct mt_thread shown;
@@ -175,21 +175,6 @@ static void set_stack(struct known_thread *k, const struct mt_stack *stack, char
     k->confidence = confidence;
 }
 
-/* A stack is what lies above inaccessible pages, if it is not absurdly large. */
-static bool stack_above_guard(const struct mt_look *look, uint32_t i, struct mt_stack *out)
-{
-    const struct mt_region *r = &look->snapshot->regions[i];
-    const struct mt_region *below = i > 0 ? r - 1 : NULL;
-
-    if (!mt_look_is_data(look, r) || r->end - r->base > SHAPED_STACK_MOST || !below ||
-        below->end != r->base || below->protection || !mt_look_is_anonymous(look, below) ||
-        below->end - below->base > r->end - r->base)
-        return false;
-    *out = (struct mt_stack){
-        .base = below->base, .bytes = r->end - below->base, .guard_bytes = r->base - below->base};
-    return true;
-}
-
 static void find_by_pointer(struct mt_threads *t, const struct mt_look *look,
                             struct known_thread *k)
 {
@@ -197,7 +182,7 @@ static void find_by_pointer(struct mt_threads *t, const struct mt_look *look,
     uint32_t i = mt_snapshot_find(look->snapshot, pointer);
     struct mt_stack stack;
 
-    if (pointer && i < look->snapshot->n_regions && stack_above_guard(look, i, &stack))
+    if (pointer && i < look->snapshot->n_regions && mt_stack_above_guard(look, i, &stack))
         set_stack(k, &stack, MT_CONFIDENCE_B);
 }
 
@@ -251,41 +236,6 @@ static void find_cached(struct mt_threads *t, const struct mt_look *look)
 
 /* ---- claims ---- */
 
-/* Without a guard of the C library's, a runtime may have taken access from the lowest pages. */
-static uint64_t guard_end(const struct mt_look *look, const struct mt_thread *s)
-{
-    uint32_t i;
-
-    if (s->guard_bytes)
-        return s->stack_base + s->guard_bytes;
-    i = mt_snapshot_find(look->snapshot, s->stack_base);
-    if (i < look->snapshot->n_regions && !look->snapshot->regions[i].protection &&
-        look->snapshot->regions[i].end < s->stack_base + s->stack_bytes)
-        return look->snapshot->regions[i].end;
-    return s->stack_base;
-}
-
-/* A page belongs to the stack that holds its first byte: user-supplied stacks may begin anywhere.
- */
-static void claim_stack(struct mt_look *look, const struct mt_thread *s, uint32_t owner,
-                        uint32_t flags, char confidence)
-{
-    struct mt_claim c = {.base = mt_look_page_up(look, s->stack_base),
-                         .end = mt_look_page_up(look, s->stack_base + s->stack_bytes),
-                         .owner = owner,
-                         .thread = s->tid,
-                         .flags = flags,
-                         .type = MT_TYPE_STACK,
-                         .rank = MT_RANK_STACK,
-                         .confidence = confidence};
-
-    mt_claim_add(look->out, &c);
-    c.end = guard_end(look, s);
-    c.flags |= MT_CLAIM_GUARD;
-    c.rank = MT_RANK_GUARD;
-    mt_claim_add(look->out, &c);
-}
-
 static void show_cached(const struct mt_threads *t, struct mt_look *look)
 {
     uint32_t owner = t->n_cached ? mt_look_string(look, "cached stack") : 0;
@@ -295,7 +245,7 @@ static void show_cached(const struct mt_threads *t, struct mt_look *look)
                               .stack_bytes = t->cached[i].bytes,
                               .guard_bytes = t->cached[i].guard_bytes};
 
-        claim_stack(look, &s, owner, MT_CLAIM_CACHED, MT_CONFIDENCE_A);
+        mt_stack_claim(look, &s, owner, MT_CLAIM_CACHED, MT_CONFIDENCE_A);
     }
 }
 
@@ -312,30 +262,7 @@ static void show_threads(const struct mt_threads *t, struct mt_look *look)
         }
         out->threads[out->n_threads++] = k->shown;
         if (k->confidence)
-            claim_stack(look, &k->shown, k->owner, 0, k->confidence);
-    }
-}
-
-/* What was mapped as a stack (the kernel's hint) but belongs to no thread we know. Lower than all
- * other claims, so that it speaks only where nobody else does. */
-static void show_shapes(struct mt_look *look)
-{
-    const struct mt_snapshot *s = look->snapshot;
-
-    for (uint32_t i = 1; i < s->n_regions; i++) {
-        uint32_t flags = mt_flags_of(look->flags, &s->regions[i]);
-        struct mt_stack stack;
-
-        if (!(flags & MT_REGION_STACK_HINT) || (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
-            !stack_above_guard(look, i, &stack))
-            continue;
-        mt_claim_add(look->out,
-                     &(struct mt_claim){.base = stack.base,
-                                        .end = stack.base + stack.bytes,
-                                        .owner = mt_look_string(look, "stack of unknown thread"),
-                                        .type = MT_TYPE_STACK,
-                                        .rank = MT_RANK_RUNTIME_WINDOW,
-                                        .confidence = MT_CONFIDENCE_C});
+            mt_stack_claim(look, &k->shown, k->owner, 0, k->confidence);
     }
 }
 
@@ -350,7 +277,7 @@ void mt_threads_collect(struct mt_threads *t, struct mt_look *look)
     find_stacks(t, look);
     find_main_stack(t, look);
     find_cached(t, look);
-    show_shapes(look);
+    mt_stacks_show_shapes(look);
     show_cached(t, look);
     show_threads(t, look);
 }

@@ -115,7 +115,8 @@ CREATE TABLE region (
     protection INTEGER NOT NULL,      -- bits: 1 read, 2 write, 4 execute
     flags INTEGER NOT NULL,           -- bits: 1 shared, 2 file, 4 guard, 8 reserved, 16 cached
                                       -- stack, 32 hugetlb, 64 device, 128 its file is deleted,
-                                      -- 256 committed whatever its protection (Windows)
+                                      -- 256 committed whatever its protection (Windows),
+                                      -- of images: 512 relro, 1024 zero-initialised data
     file INTEGER REFERENCES string(id), -- path or label, NULL = nameless
     offset INTEGER NOT NULL,          -- in the file
     inode INTEGER,
@@ -123,7 +124,8 @@ CREATE TABLE region (
     thread INTEGER,                   -- OS thread id of a stack, else NULL
     confidence TEXT NOT NULL,         -- of the type: A certain, B very likely, C heuristic
     ws INTEGER,                       -- resident when all pages were last counted
-    swap INTEGER                      -- swapped out at that time
+    swap INTEGER,                     -- swapped out at that time
+    private INTEGER                   -- of ws, what is in no file: written or relocated
 ) STRICT;
 CREATE INDEX region_by_run ON region(run, first_sample);
 

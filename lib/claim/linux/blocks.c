@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* claim/linux: blocks of memory that runtimes get for their objects, by the headers inside.
+ * In: an address where such a block may begin. Out: its end and whose it is.
+ * Called by heap_chunks.c, which walks regions. Must not believe a header alone: each is checked
+ * against its own place or size.
+ *
+ * CPython: an arena is 1 MiB of pools of 16 KiB (256 KiB of 4 KiB before 3.10); the header of a
+ *   pool ends with { size class, next free offset, last such offset }, the last of which follows
+ *   from the class.
+ * Ruby: a page of objects, 16 KiB (3.1) or 64 KiB, aligned to its size, begins with the address of
+ *   its descriptor, which has the address of the first object.
+ * LuaJIT (lj_alloc): a large object is { 1, (bytes - 32) | 2 }; a segment is a chain of
+ *   { size before, size | 1 this is before me in use | 2 I am }, and has no length of its own: it
+ *   is taken to reach to what is known next, as a guess.
+ * V8: pages at multiples of 256 KiB begin with { bytes, flags, heap, area's start, area's end }. */
+#include "claim/linux/provider.h"
+
+#include "base/compiler.h"
+
+#define KIB(n) (UINT64_C(n) << 10)
+#define PYTHON_CLASSES 64u
+#define PYTHON_ALIGNMENT 16u
+#define PYTHON_HEADER 48u
+#define RUBY_DESCRIPTOR_WORDS 16u
+#define RUBY_START_MOST 512u
+#define LUAJIT_DIRECT_FOOT 32u
+
+const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS] = {
+    [MT_BLOCK_MALLOC] = {"malloc block", MT_TYPE_HEAP, MT_RANK_CHUNK, MT_CLAIM_APART},
+    [MT_BLOCK_PYTHON] = {"python arenas", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
+    [MT_BLOCK_RUBY] = {"ruby heap", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
+    [MT_BLOCK_LUAJIT] = {"luajit heap", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
+    [MT_BLOCK_V8] = {"v8 heap", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
+};
+
+static bool answer(struct mt_block *out, uint64_t end, enum mt_block_kind kind, char confidence)
+{
+    *out = (struct mt_block){.end = end, .kind = (uint8_t)kind, .confidence = confidence};
+    return true;
+}
+
+/* ---- CPython ---- */
+
+struct python_pool {
+    uint64_t n_used, free, next, previous;
+    uint32_t arena, size_class, next_offset, last_offset;
+};
+
+static bool is_python_pool(const struct mt_look *look, uint64_t at, uint64_t pool_bytes)
+{
+    struct python_pool p;
+
+    if (!mt_remote_read(look->remote, at, &p, sizeof(p)))
+        return false;
+    return p.size_class < PYTHON_CLASSES && (uint32_t)p.n_used <= pool_bytes / PYTHON_ALIGNMENT &&
+           p.last_offset == pool_bytes - (p.size_class + 1) * PYTHON_ALIGNMENT &&
+           p.next_offset >= PYTHON_HEADER && p.next_offset <= pool_bytes + KIB(1);
+}
+
+static bool read_python(const struct mt_look *look, uint64_t base, uint64_t limit,
+                        struct mt_block *out)
+{
+    static const struct {
+        uint64_t pool_bytes, arena_bytes;
+    } layouts[] = {{KIB(16), KIB(1024)}, {KIB(4), KIB(256)}};
+
+    for (size_t i = 0; i < MT_COUNT_OF(layouts); i++) {
+        uint64_t pool = layouts[i].pool_bytes;
+        uint64_t first = (base + pool - 1) / pool * pool;
+
+        if (limit - base >= layouts[i].arena_bytes && is_python_pool(look, first, pool))
+            return answer(out, base + layouts[i].arena_bytes, MT_BLOCK_PYTHON, MT_CONFIDENCE_B);
+    }
+    return false;
+}
+
+/* ---- Ruby ---- */
+
+static bool is_ruby_page(const struct mt_look *look, uint64_t base)
+{
+    uint64_t descriptor, words[RUBY_DESCRIPTOR_WORDS];
+
+    if (!mt_remote_read(look->remote, base, &descriptor, sizeof(descriptor)) || descriptor % 8 ||
+        !mt_remote_read(look->remote, descriptor, words, sizeof(words)))
+        return false;
+    for (unsigned i = 0; i < RUBY_DESCRIPTOR_WORDS; i++)
+        if (words[i] > base && words[i] - base < RUBY_START_MOST)
+            return true;
+    return false;
+}
+
+static bool read_ruby(const struct mt_look *look, uint64_t base, uint64_t limit,
+                      struct mt_block *out)
+{
+    bool large = base % KIB(64) == 0 && limit - base >= KIB(64);
+
+    if (base % KIB(16) || limit - base < KIB(16) || !is_ruby_page(look, base))
+        return false;
+    for (uint64_t at = base + KIB(16); large && at < base + KIB(64); at += KIB(16))
+        large = !is_ruby_page(look, at);
+    return answer(out, base + (large ? KIB(64) : KIB(16)), MT_BLOCK_RUBY, MT_CONFIDENCE_B);
+}
+
+/* ---- LuaJIT ---- */
+
+static bool read_luajit(const struct mt_look *look, uint64_t base, uint64_t limit,
+                        struct mt_block *out)
+{
+    uint64_t w[2], next[2], bytes;
+
+    if (!mt_remote_read(look->remote, base, w, sizeof(w)))
+        return false;
+    bytes = w[1] & ~UINT64_C(7);
+    if (bytes < 2 * sizeof(w) || bytes >= limit - base)
+        return false;
+    if (w[0] == 1 && (w[1] & 7) == 2)
+        return (bytes + LUAJIT_DIRECT_FOOT) % look->remote->page_bytes == 0 &&
+               bytes + LUAJIT_DIRECT_FOOT <= limit - base &&
+               answer(out, base + bytes + LUAJIT_DIRECT_FOOT, MT_BLOCK_LUAJIT, MT_CONFIDENCE_B);
+    if (w[0] != 0 || !(w[1] & 1) || (w[1] & 4) ||
+        !mt_remote_read(look->remote, base + bytes, next, sizeof(next)))
+        return false;
+    return (next[1] & 1) == (w[1] >> 1 & 1) && (next[1] & ~UINT64_C(7)) <= limit - base - bytes &&
+           answer(out, limit, MT_BLOCK_LUAJIT, MT_CONFIDENCE_C);
+}
+
+/* ---- V8 ---- */
+
+static bool read_v8(const struct mt_look *look, uint64_t base, uint64_t limit,
+                    struct mt_block *out)
+{
+    uint64_t w[5], end;
+
+    if (base % KIB(256) || !mt_remote_read(look->remote, base, w, sizeof(w)) || w[0] == 0 ||
+        w[0] > limit - base)
+        return false;
+    end = mt_look_page_up(look, base + w[0]);
+    return w[3] > base && w[3] < w[4] && w[4] <= base + w[0] && end <= limit &&
+           answer(out, end, MT_BLOCK_V8, MT_CONFIDENCE_B);
+}
+
+typedef bool read_fn(const struct mt_look *look, uint64_t base, uint64_t limit,
+                     struct mt_block *out);
+
+static const struct {
+    enum mt_runtime runtime;
+    read_fn *read;
+} formats[] = {
+    {MT_RUNTIME_CPYTHON, read_python},
+    {MT_RUNTIME_RUBY, read_ruby},
+    {MT_RUNTIME_LUAJIT, read_luajit},
+    {MT_RUNTIME_V8, read_v8},
+};
+
+bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                           struct mt_block *out)
+{
+    for (size_t i = 0; i < MT_COUNT_OF(formats); i++)
+        if ((look->runtimes >> formats[i].runtime & 1) && formats[i].read(look, base, limit, out))
+            return true;
+    return false;
+}

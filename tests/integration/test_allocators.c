@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: the heap that is found under another allocator (jemalloc, mimalloc, gperftools from
+ * the system, preloaded) against that allocator's own numbers, after churn in five threads: what
+ * is found holds all it says it holds, and little more; a block of the program's own stays
+ * private; the counters are the allocator's. One that is not installed is left out, and said so. */
+#define _GNU_SOURCE
+#include "support/host.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#define MIB ((size_t)1 << 20)
+#define SLOTS 2048
+#define N_THREADS 4
+
+static const char *self_path;
+
+/* ---- what the allocators say: bytes they got from the system ---- */
+
+static size_t said_by_jemalloc(void)
+{
+    int (*control)(const char *, void *, size_t *, void *, size_t);
+    void *symbol = dlsym(RTLD_DEFAULT, "mallctl");
+    size_t mapped = 0, retained = 0, bytes = sizeof(mapped);
+    uint64_t epoch = 1;
+
+    memcpy(&control, &symbol, sizeof(control));
+    control("epoch", NULL, NULL, &epoch, sizeof(epoch));
+    control("stats.mapped", &mapped, &bytes, NULL, 0);
+    control("stats.retained", &retained, &bytes, NULL, 0);
+    return mapped + retained;
+}
+
+static size_t said_by_mimalloc(void)
+{
+    void (*info)(size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *, size_t *);
+    void *symbol = dlsym(RTLD_DEFAULT, "mi_process_info");
+    size_t v[8] = {0};
+
+    memcpy(&info, &symbol, sizeof(info));
+    info(&v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7]);
+    return v[5];
+}
+
+static size_t said_by_gperftools(void)
+{
+    int (*get)(const char *, size_t *);
+    void *symbol = dlsym(RTLD_DEFAULT, "MallocExtension_GetNumericProperty");
+    size_t heap = 0;
+
+    memcpy(&get, &symbol, sizeof(get));
+    get("generic.heap_size", &heap);
+    return heap;
+}
+
+/* What is found and what is said are read one after the other, while the tracer's own thread
+ * allocates, too; mimalloc takes pages out of its count that stay accessible; gperftools leaves
+ * out its own tables, 8 MiB. */
+static const struct allocator {
+    const char *name, *library;
+    size_t (*said)(void);
+    size_t bytes_more;
+    bool committed; /* compared with committed, else with size */
+} allocators[] = {
+    {"jemalloc", "libjemalloc.so.2", said_by_jemalloc, 4 * MIB, false},
+    {"mimalloc", "libmimalloc.so.2.0", said_by_mimalloc, 96 * MIB, true},
+    {"gperftools", "libtcmalloc_minimal.so.4", said_by_gperftools, 12 * MIB, false},
+};
+
+/* ---- the child: churn, then a look ---- */
+
+static pthread_barrier_t meet;
+
+static void churn(void **slots, unsigned seed)
+{
+    for (unsigned i = 0; i < 30000; i++) {
+        unsigned at = (seed = seed * 1103515245u + 12345u) >> 8;
+        size_t bytes = at % 20 == 0 ? 1000 + at % 400000 : 16 + at % 2000;
+
+        free(slots[at % SLOTS]);
+        slots[at % SLOTS] = malloc(bytes);
+        memset(slots[at % SLOTS], 1, bytes);
+    }
+}
+
+static void *work(void *user)
+{
+    void **slots = calloc(SLOTS, sizeof(*slots));
+
+    churn(slots, (unsigned)(uintptr_t)user);
+    pthread_barrier_wait(&meet);
+    pthread_barrier_wait(&meet);
+    for (unsigned i = 0; i < SLOTS; i++)
+        free(slots[i]);
+    free(slots);
+    return NULL;
+}
+
+static void expect_own_mapping_is_private(const char *own)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT type FROM region_now WHERE base_address <= printf('0x%%012x', %llu) AND "
+             "end_address > printf('0x%%012x', %llu)",
+             (unsigned long long)(uintptr_t)own, (unsigned long long)(uintptr_t)own);
+    assert_string_equal(host_ask(sql).text, "private");
+}
+
+static void expect_heap(const struct allocator *a, tracer *t)
+{
+    tracer_type_bytes heap = host_row(t, TRACER_TYPE_HEAP);
+    uint64_t found = a->committed ? heap.committed_bytes : heap.size_bytes;
+    size_t said = a->said();
+
+    print_message("%s: %llu bytes found, it says %zu\n", a->name, (unsigned long long)found, said);
+    assert_in_range(found, said, said + a->bytes_more);
+    assert_true(host_ask("SELECT count(*) FROM counter k JOIN counter_kind n ON n.id = k.counter "
+                         "WHERE n.name = 'heap_system' AND k.value > 0")
+                    .integer > 0);
+}
+
+static void check_in_child(const struct allocator *a)
+{
+    pthread_t ids[N_THREADS];
+    char *own = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tracer *t;
+
+    assert_int_equal(host_begin(NULL), 0);
+    madvise(own, 4 * MIB, MADV_DONTFORK); /* keeps it apart from its neighbours */
+    memset(own, 1, 4 * MIB);
+    t = host_start(3600000);
+    pthread_barrier_init(&meet, NULL, N_THREADS + 1);
+    for (uintptr_t i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&ids[i], NULL, work, (void *)(i + 1)), 0);
+    pthread_barrier_wait(&meet);
+    host_row(t, TRACER_TYPE_HEAP);
+    expect_heap(a, t);
+    expect_own_mapping_is_private(own);
+    pthread_barrier_wait(&meet);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(ids[i], NULL);
+    tracer_stop(t);
+    host_end(NULL);
+}
+
+/* ---- the parent: one child for each allocator ---- */
+
+static const struct allocator *wanted;
+
+static void child(void **state)
+{
+    (void)state;
+    check_in_child(wanted);
+}
+
+static bool preloads(const char *library)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    char path[128];
+
+    if (handle)
+        dlclose(handle);
+    snprintf(path, sizeof(path), "/usr/lib/x86_64-linux-gnu/%s", library);
+    if (access(path, R_OK) == 0)
+        return true;
+    snprintf(path, sizeof(path), "/usr/lib/aarch64-linux-gnu/%s", library);
+    return access(path, R_OK) == 0;
+}
+
+static void run_child(const struct allocator *a)
+{
+    pid_t pid;
+    int status = 0;
+
+    if (!preloads(a->library)) {
+        print_message("left out: %s is not installed\n", a->library);
+        return;
+    }
+    pid = fork();
+    if (pid == 0) {
+        setenv("LD_PRELOAD", a->library, 1);
+        execl(self_path, self_path, a->name, (char *)NULL);
+        _exit(127);
+    }
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void each_allocator_by_its_own_word(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(allocators) / sizeof(allocators[0]); i++)
+        run_child(&allocators[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest in_child[] = {cmocka_unit_test(child)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(HOST_EXACT(each_allocator_by_its_own_word))};
+
+    self_path = argv[0];
+    for (size_t i = 0; argc > 1 && i < sizeof(allocators) / sizeof(allocators[0]); i++)
+        if (!strcmp(argv[1], allocators[i].name))
+            wanted = &allocators[i];
+    if (wanted)
+        return cmocka_run_group_tests(in_child, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
