@@ -55,8 +55,8 @@ static int set_paused(tracer *t, bool paused)
         return error;
     mt_os_lock_acquire(t->lock);
     t->paused = paused;
-    if (t->phase == MT_PHASE_RUNNING)
-        t->stats.state = paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
+    if (t->phase == MT_PHASE_RUNNING && t->stats.state != TRACER_STATE_SUSPENDED)
+        t->stats.state = paused ? TRACER_STATE_PAUSED : t->running_state;
     mt_os_lock_signal_all(t->lock);
     mt_os_lock_release(t->lock);
     return TRACER_OK;

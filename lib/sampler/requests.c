@@ -117,6 +117,7 @@ void mt_requests_claim(struct tracer *t)
     struct mt_work *w = t->work;
 
     mt_os_lock_acquire(t->lock);
+    w->n_user_claims = t->n_claims;
     for (uint32_t i = 0; i < t->n_claims; i++) {
         const struct mt_user_claim *c = &t->claims[i];
 

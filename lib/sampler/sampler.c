@@ -44,6 +44,7 @@ struct wake {
 static void degrade(struct tracer *t, const char *text)
 {
     mt_os_lock_acquire(t->lock);
+    t->running_state = TRACER_STATE_DEGRADED;
     if (t->stats.state == TRACER_STATE_RECORDING)
         t->stats.state = TRACER_STATE_DEGRADED;
     mt_os_lock_release(t->lock);
@@ -116,7 +117,6 @@ static struct wake look_at_requests(struct tracer *t, const struct pace *p)
     w.sample = t->samples_asked > t->samples_done;
     w.flush = t->flushes_asked > t->flushes_done;
     w.marked = t->n_marks > 0 && mt_os_monotonic_ns() >= mark_due_ns(p);
-    t->claims_changed = false;
     return w;
 }
 
@@ -171,7 +171,7 @@ static int commit(struct tracer *t, struct pace *p)
     mt_os_lock_acquire(t->lock);
     t->stats.file_bytes = mt_recorder_file_bytes(t->work->recorder);
     if (t->stats.state == TRACER_STATE_SUSPENDED)
-        t->stats.state = t->paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
+        t->stats.state = t->paused ? TRACER_STATE_PAUSED : t->running_state;
     mt_os_lock_release(t->lock);
     p->retry_ns = 0;
     p->dirty = false;
@@ -197,6 +197,14 @@ static bool process_is_gone(const struct tracer *t)
     return t->work->source_error == TRACER_ESTATE;
 }
 
+/* A claim made while the tick ran is seen by the next one. */
+static void claims_are_seen(struct tracer *t)
+{
+    mt_os_lock_acquire(t->lock);
+    t->claims_changed = t->claims_changed && t->n_claims != t->work->n_user_claims;
+    mt_os_lock_release(t->lock);
+}
+
 /* One tick with what waits before it. */
 static int record(struct tracer *t, struct pace *p, const struct mt_tick_request *request)
 {
@@ -207,6 +215,8 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
     tell_dropped(t);
     if (!error)
         error = mt_tick(t, request);
+    if (!error && request->at_least && !t->work->source_error)
+        claims_are_seen(t);
     p->last_cost_ns = mt_os_monotonic_ns() - p->last_tick_ns;
     if (error)
         suspend_writing(t, p, error);
@@ -300,6 +310,7 @@ static void enter_phase(struct tracer *t, enum mt_phase phase, int error)
         t->flush_result = TRACER_ESTATE;
         t->stats.state = TRACER_STATE_ENDED;
     } else {
+        t->running_state = TRACER_STATE_RECORDING;
         t->stats.state = TRACER_STATE_RECORDING;
     }
     mt_os_lock_signal_all(t->lock);

@@ -71,6 +71,7 @@ struct tracer {
     uint32_t levels_flags;
     int64_t levels_t_ns, levels_wall_ns;
     tracer_stats stats;
+    uint32_t running_state; /* RECORDING or DEGRADED: what stats.state is but for now */
     char problem[MT_PROBLEM_BYTES];
 
     /* sampler thread only */

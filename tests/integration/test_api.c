@@ -261,6 +261,52 @@ static void the_stopped_file_is_one_plain_file(void **state)
     assert_string_equal(host_ask("PRAGMA integrity_check").text, "ok");
 }
 
+/* A link to the file is the file, at the first start and at the next. */
+static void a_path_may_be_a_link(void **state)
+{
+    char real[320];
+
+    (void)state;
+    snprintf(real, sizeof(real), "%s/real.db", host_dir);
+    assert_int_equal(symlink(real, host_db), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tracer_stop(host_start(1000)), TRACER_OK);
+    assert_int_equal(host_ask("SELECT count(*) FROM run").integer, 2);
+    unlink(real);
+}
+
+/* Two recorders of one file would spoil it: of many that start at once one wins. */
+static void one_of_many_that_start_at_once_wins(void **state)
+{
+    int won = 0, go[2];
+
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    for (int i = 0; i < 8; i++)
+        if (fork() == 0) {
+            tracer *t = NULL;
+            char c;
+            int error;
+
+            close(go[1]);
+            (void)!read(go[0], &c, 1);
+            error = tracer_start(host_db, NULL, &t);
+            usleep(error ? 0 : 700000);
+            _exit(error ? 1 : tracer_stop(t) ? 2 : 0);
+        }
+    close(go[0]);
+    close(go[1]);
+    for (int i = 0; i < 8; i++) {
+        int status;
+
+        wait(&status);
+        won += status == 0;
+        assert_true(WEXITSTATUS(status) != 2);
+    }
+    assert_int_equal(won, 1);
+    assert_int_equal(host_ask("SELECT count(*) FROM run").integer, 1);
+}
+
 static void marks_and_types(void **state)
 {
     tracer *t = host_start(1000);
@@ -344,6 +390,8 @@ int main(void)
         T(stopping_twice),
         T(starting_twice_on_one_file),
         T(the_stopped_file_is_one_plain_file),
+        T(a_path_may_be_a_link),
+        T(one_of_many_that_start_at_once_wins),
         T(marks_and_types),
         T(pausing_stops_the_timer_only),
         T(words),

@@ -251,7 +251,7 @@ static int registered = SQLITE_ERROR;
 
 static void register_once(void)
 {
-    sqlite3_vfs *standard = sqlite3_initialize() ? NULL : sqlite3_vfs_find(NULL);
+    sqlite3_vfs *standard = sqlite3_initialize() ? NULL : sqlite3_vfs_find("unix");
 
     if (!standard)
         return;
