@@ -27,6 +27,13 @@ struct mt_judging {
  * TRACER_UNKNOWN where there are none. */
 int64_t mt_judging_growth(const struct mt_series *s, const int64_t *values, int64_t onset_ns);
 
+/* The pure judge on n_types series; limit 0 = none. */
+int mt_judging_judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
+                     int64_t limit, struct mt_verdict **out);
+
+/* actions.c: replaces the verdict where marks explain more. */
+int mt_judging_actions(const struct mt_judging *j, int64_t limit, struct mt_verdict **inout);
+
 /* ends.c: first, last and highest value; the slope of the floor over the last half. */
 void mt_judging_ends(const struct mt_series *s, const int64_t *v, tracer_type_verdict *t);
 double mt_judging_late_slope(const struct mt_series *s, const int64_t *v);

@@ -12,8 +12,8 @@
 #define ADDRESS_SPACE (INT64_C(1) << 47)
 #define LEAST_RESERVATION (INT64_C(1) << 20)
 
-static int judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
-                 int64_t limit, struct mt_verdict **out)
+int mt_judging_judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
+                     int64_t limit, struct mt_verdict **out)
 {
     const struct mt_series *s = j->s;
     struct mt_verdict_input in = {
@@ -129,56 +129,10 @@ static int judge_kept(struct mt_judging *j, int64_t limit, int64_t *out_ns)
     *out_ns = 0;
     if (n == 0)
         return TRACER_OK;
-    error = judge(j, values, n, limit, &v);
+    error = mt_judging_judge(j, values, n, limit, &v);
     if (!error)
         *out_ns = v->exhaustion_ns;
     mt_verdict_free(v);
-    return error;
-}
-
-/* The end of the time in which an action was still done: as long after its last time as it took
- * from the one before; 0 when it came fewer than three times. */
-static int64_t active_until(const struct mt_series *s, const char *label)
-{
-    int64_t last = 0, before = 0;
-    unsigned n = 0;
-
-    for (size_t i = 0; i < s->n_marks; i++) {
-        if (s->marks[i].label != label)
-            continue;
-        before = last;
-        last = s->marks[i].t_ns;
-        n++;
-    }
-    return n < 3 ? 0 : last + (last - before);
-}
-
-/* Growth that rests because its cause does is no warm-up: what is leaked by each of a few actions
- * is judged over the time in which they were done. */
-static int judge_actions(const struct mt_judging *j, int64_t limit, struct mt_verdict **inout)
-{
-    struct mt_series *s = (struct mt_series *)(uintptr_t)j->s;
-    size_t whole = s->n;
-    int error = TRACER_OK;
-
-    for (unsigned k = 0; k < s->n_labels && !error && !(*inout)->leak; k++) {
-        int64_t until = active_until(s, s->labels[k]);
-        struct mt_verdict *v = NULL;
-
-        while (until && s->n > 0 && s->t_ns[s->n - 1] > until)
-            s->n--;
-        if (s->n > 0 && s->n < whole)
-            error = judge(j, (const int64_t *const *)j->values, s->n_types, limit, &v);
-        s->n = whole;
-        if (!error && v && v->shape == MT_VERDICT_PUNCTUATED && v->action == s->labels[k] &&
-            v->n_actions_stepless == 0) {
-            struct mt_verdict *old = *inout;
-
-            *inout = v;
-            v = old;
-        }
-        mt_verdict_free(v);
-    }
     return error;
 }
 
@@ -194,9 +148,9 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
 
     choose_limit(j, o->limit_bytes, &limit, &bytes);
     if (!error)
-        error = judge(j, (const int64_t *const *)j->values, j->s->n_types, bytes, &v);
+        error = mt_judging_judge(j, (const int64_t *const *)j->values, j->s->n_types, bytes, &v);
     if (!error)
-        error = judge_actions(j, bytes, &v);
+        error = mt_judging_actions(j, bytes, &v);
     for (unsigned k = 0; k < j->s->n_types && !error; k++) {
         tell_type(j, k, o->measure, &v->types[k]);
         mt_judging_ends(j->s, j->values[k], &j->out->types[k]);
@@ -226,7 +180,7 @@ static int judge_size(struct mt_judging *j)
     int error = load_all(j, MT_SERIES_SIZE);
 
     if (!error)
-        error = judge(j, (const int64_t *const *)j->values, j->s->n_types, address, &v);
+        error = mt_judging_judge(j, (const int64_t *const *)j->values, j->s->n_types, address, &v);
     for (unsigned k = 0; k < j->s->n_types && !error; k++) {
         const struct mt_verdict_type *t = &v->types[k];
 
@@ -259,7 +213,7 @@ static int judge_regions(struct mt_judging *j)
     for (size_t i = 0; i < j->s->n; i++) /* one region weighs as much as a page */
         if (j->column[i] != MT_VERDICT_UNKNOWN)
             j->column[i] *= page;
-    error = judge(j, values, 1, j->s->max_regions * page, &v);
+    error = mt_judging_judge(j, values, 1, j->s->max_regions * page, &v);
     if (error)
         return error;
     j->out->v.regions_growing = v->leak && v->types[0].kept_bytes >= 64 * page;

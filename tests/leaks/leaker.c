@@ -60,27 +60,20 @@ static void linear(int i)
     take(40 * KIB);
 }
 
-/* Small blocks, more in each round; all but the last of the round are given back, so that the
- * allocator cannot return what lies below it. */
+/* Every tenth tick a wave of small blocks, larger each time, then one block that stays on top of
+ * it: all of the wave is given back, but the allocator cannot return it to the system. */
 static void retention(int i)
 {
     static void *volatile pins[TICKS];
 
-    for (int k = 0; k < 64; k++)
-        take(1 * KIB + 16);
-    pins[i % TICKS] = malloc(32);
+    if (i % 10 != 9)
+        return;
+    for (int k = 0; k < 64 * i; k++)
+        take(1040);
+    pins[i % TICKS] = malloc(1040);
     if (!pins[i % TICKS])
         exit(2);
-    if (i % 10 == 9) {
-        unsigned n = n_blocks;
-
-        for (unsigned k = 0; k < n; k++)
-            free(blocks[k]);
-        n_blocks = 0;
-        for (int k = 0; k < 64 * (i + 10) + 64; k++)
-            take(1 * KIB + 16 + (unsigned)i / 10 * 64);
-        give(0);
-    }
+    give(0);
 }
 
 static void sawtooth(int i)

@@ -38,7 +38,7 @@ def linear(said, types):
 def retention(said, types):
     y = types["heap"]
     need(not y["leak"], "not the program's leak", y)
-    need(not y["growing"] or y["cause"] == "allocator retention", "the allocator keeps it", y)
+    need(y["growing"] and y["cause"] == "allocator retention", "the allocator keeps it", y)
 
 
 def sawtooth(said, types):
