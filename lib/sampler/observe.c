@@ -5,8 +5,9 @@
 #include "sampler/sampler.h"
 #include "sampler/stages.h"
 
-/* The allocator's counters take its locks: so seldom, and less often where they are slow. */
-#define ALLOCATOR_AGE_NS (INT64_C(10) * 1000000000)
+/* The allocator's counters take its locks: so every tenth tick, and less often where they are
+ * slow. */
+#define ALLOCATOR_AGE_TICKS 10
 #define ALLOCATOR_COST_SHARE 1000
 
 static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
@@ -17,7 +18,8 @@ static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
     if (t->options.pid || (t->options.flags & TRACER_F_NO_ALLOCATOR))
         return;
     if (w->has_sample && !asked &&
-        (age < ALLOCATOR_AGE_NS || age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
+        (age < (int64_t)t->options.interval_ms * 1000000 * ALLOCATOR_AGE_TICKS ||
+         age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
         return;
     w->allocator.known = 0;
     mt_claimer_counters(w->claimer, &w->allocator);
