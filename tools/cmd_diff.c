@@ -247,8 +247,11 @@ static int diff(struct answer *a, struct answer *b, const char *from, const char
 static int diff_files(struct answer *a, char **argv, int n, int64_t run)
 {
     struct answer b = *a;
-    int code = n == 2 ? answer_open(&b, argv[1]) : TOOL_OK;
+    int code = TOOL_OK;
 
+    b.reader = NULL; /* its own, if it comes to that */
+    if (n == 2)
+        code = answer_open(&b, argv[1]);
     if (!code)
         code = diff(a, n == 2 ? &b : a, n == 2 ? NULL : argv[1], n == 2 ? NULL : argv[2], run);
     if (n == 2)

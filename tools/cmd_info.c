@@ -49,7 +49,9 @@ static const struct {
 };
 
 static const char sql_info[] =
-    "SELECT r.id AS run, r.label, r.state, nullif(r.state_detail, '') AS state_detail, r.exe,"
+    "SELECT r.id AS run, r.label, r.state, coalesce(nullif(r.state_detail, ''),"
+    " iif(r.state IN ('recording', 'degraded', 'suspended'), 'by process ' || r.recorder_pid"
+    " || '; if that is gone, `memtracer finish` ends the run', NULL)) AS state_detail, r.exe,"
     " r.pid, r.host, r.os, nullif(r.allocator, '') AS allocator, r.start_wall_ns, r.stop_wall_ns,"
     " (SELECT max(until_ns) FROM sample WHERE run = r.id) AS lasted_ns, r.interval_ms,"
     " r.commit_ms, r.budget_ns,"

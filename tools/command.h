@@ -8,6 +8,8 @@
 #define TOOL_USAGE 1       /* the command line is wrong */
 #define TOOL_ENVIRONMENT 2 /* a file, a process or the system is not as needed */
 #define TOOL_NOTHING 3     /* asked and answered: there is nothing there */
+#define TOOL_LEAK 3        /* verdict, check: memory grows on */
+#define TOOL_TOO_SHORT 4   /* verdict, check: it cannot be told yet */
 
 struct command {
     const char *name;
@@ -21,6 +23,8 @@ extern const struct command command_record;
 extern const struct command command_show;
 extern const struct command command_timeline;
 extern const struct command command_steps;
+extern const struct command command_verdict;
+extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_marks;
 extern const struct command command_events;
@@ -30,6 +34,7 @@ extern const struct command command_info;
 extern const struct command command_sql;
 extern const struct command command_schema;
 extern const struct command command_finish;
+extern const struct command command_import;
 
 /* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
  * characters. */

@@ -45,6 +45,14 @@ bool options_address(const char *text, int64_t *out_address)
     return true;
 }
 
+static bool append(struct text_list *list, const char *text)
+{
+    if (list->n == OPTIONS_LIST_MAX)
+        return false;
+    list->items[list->n++] = text;
+    return true;
+}
+
 static bool store(const struct option_spec *spec, const char *text)
 {
     switch (spec->kind) {
@@ -53,6 +61,7 @@ static bool store(const struct option_spec *spec, const char *text)
     case OPTION_NUMBER: return parse_number(text, spec->out);
     case OPTION_BYTES: return human_parse_bytes(text, spec->out);
     case OPTION_SECONDS: return human_parse_seconds(text, spec->out);
+    case OPTION_LIST: return append(spec->out, text);
     }
     return false;
 }
@@ -65,6 +74,7 @@ static const char *wanted(enum option_kind kind)
     case OPTION_NUMBER: return "a whole number of 1 or more";
     case OPTION_BYTES: return "a size such as 4096, 64K, 1.5M or 2G";
     case OPTION_SECONDS: return "a time such as 12.5, 90s or 1m30s";
+    case OPTION_LIST: return "at most 32 times";
     }
     return "";
 }

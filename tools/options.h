@@ -14,6 +14,14 @@ enum option_kind {
     OPTION_NUMBER,  /* int64_t *, a whole number of 1 or more */
     OPTION_BYTES,   /* int64_t *, "4096", "64K", "1.5M", "2G" */
     OPTION_SECONDS, /* int64_t * in ns, "90", "12.5", "1m30s" */
+    OPTION_LIST,    /* struct text_list *: may be given several times */
+};
+
+#define OPTIONS_LIST_MAX 32
+
+struct text_list {
+    const char *items[OPTIONS_LIST_MAX];
+    int n;
 };
 
 struct option_spec {

@@ -8,15 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memtracer/memtracer.h"
 #include "preload_names.h"
 
-/* Programs that end by _exit() or a signal never come to end_recording(): little may be lost. */
+/* Programs that end by a signal never come to end_recording(): little may be lost. */
 #define COMMIT_MS 200
 
 static tracer *recording;
+static pid_t owner; /* a child of vfork() shares our memory, but not this number */
 
 /* Cuts our element out of LD_PRELOAD in place: main()'s third argument and `environ` must both
  * see it gone, and setenv() would change only the latter. */
@@ -73,6 +75,7 @@ __attribute__((constructor)) static void begin_recording(void)
     options.label = getenv(ENV_LABEL);
     options.interval_ms = interval ? (uint32_t)strtoul(interval, NULL, 10) : 0;
     options.commit_ms = COMMIT_MS;
+    owner = getpid();
     error = tracer_start(path, &options, &recording);
     if (report)
         tell((int)strtol(report, NULL, 10), error);
@@ -81,5 +84,22 @@ __attribute__((constructor)) static void begin_recording(void)
 
 __attribute__((destructor)) static void end_recording(void)
 {
-    tracer_stop(recording);
+    tracer *t = recording;
+
+    recording = NULL;
+    if (t && getpid() == owner)
+        tracer_stop(t);
+}
+
+/* A program that ends without exit() ends here: it gets its last sample all the same. */
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+    end_recording();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"), noreturn)) void _Exit(int status)
+{
+    _exit(status);
 }

@@ -99,7 +99,7 @@ typedef struct tracer_options {
     uint32_t flags;          /* TRACER_F_…; unknown bits are refused */
     uint32_t interval_ms;    /* between ticks, 1 to 3,600,000; 0 = 1000 */
     uint32_t commit_ms;      /* the most that a crash may lose, up to 3,600,000; 0 = 1000 */
-    uint64_t budget_ns;      /* CPU time of one tick aimed at; 0 = 1 % of the interval */
+    uint64_t budget_ns;      /* CPU time of a tick aimed at, ≤ 1 h; 0 = 1 % of interval */
     uint64_t max_file_bytes; /* cap of the file, at least 1 MiB; 0 = none */
     tracer_log_fn log;       /* NULL = silent */
     void *log_user;          /* handed to log */

@@ -55,8 +55,8 @@ static int set_paused(tracer *t, bool paused)
         return error;
     mt_os_lock_acquire(t->lock);
     t->paused = paused;
-    if (t->phase == MT_PHASE_RUNNING)
-        t->stats.state = paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
+    if (t->phase == MT_PHASE_RUNNING && t->stats.state != TRACER_STATE_SUSPENDED)
+        t->stats.state = paused ? TRACER_STATE_PAUSED : t->running_state;
     mt_os_lock_signal_all(t->lock);
     mt_os_lock_release(t->lock);
     return TRACER_OK;
@@ -116,7 +116,7 @@ static bool name_is_built_in(const char *name)
     for (uint32_t i = 1; i < MT_TYPE_BUILTIN_END; i++)
         if (!strcmp(mt_type_name(i), name))
             return true;
-    return false;
+    return !strcmp(name, "total"); /* the views' word for the sum */
 }
 
 /* Finds or adds; under the lock. */

@@ -81,6 +81,9 @@ int tracer_start(const char *path, const tracer_options *options, tracer **out)
         *out = t;
         return TRACER_OK;
     }
+    mt_os_lock_acquire(t->lock);
+    t->stop_asked = true; /* should the stuck thread come back, it ends */
+    mt_os_lock_release(t->lock);
     if (!mt_os_thread_join(t->thread, STOP_WAIT_NS)) {
         mt_registry_remove(t); /* the stuck thread keeps its memory */
         return error;

@@ -13,6 +13,7 @@
 #define INTERVAL_MS_MOST 3600000u
 #define INTERVAL_MS_DEFAULT 1000u
 #define COMMIT_MS_DEFAULT 1000u
+#define BUDGET_NS_MOST UINT64_C(3600000000000)
 #define FILE_BYTES_LEAST (UINT64_C(1) << 20)
 #define SIZE_LEAST 8u /* size and flags */
 #define SIZE_MOST 4096u
@@ -60,6 +61,11 @@ static int check_fields(const tracer_options *o)
         return mt_error_set(TRACER_EINVAL,
                             "options.commit_ms is %" PRIu32 "; up to 3600000 (an hour), 0 = 1000",
                             o->commit_ms);
+    if (o->budget_ns > BUDGET_NS_MOST)
+        return mt_error_set(TRACER_EINVAL,
+                            "options.budget_ns is %" PRIu64
+                            "; up to an hour, 0 = 1 %% of the interval",
+                            o->budget_ns);
     if (o->max_file_bytes && o->max_file_bytes < FILE_BYTES_LEAST)
         return mt_error_set(TRACER_EINVAL,
                             "options.max_file_bytes is %" PRIu64 "; at least 1048576, 0 = no cap",

@@ -41,6 +41,10 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
  * this thread. Where that allocator keeps this thread's memory apart, it becomes TRACER. */
 void mt_claimer_own_address(struct mt_claimer *c, uint64_t address);
 
+/* Who serves malloc in the process, as far as is known when the claimer is opened: "glibc",
+ * "jemalloc" …; "" = unknown. */
+const char *mt_claimer_allocator(const struct mt_claimer *c);
+
 /* Adds the allocator's own counters (HEAP_…) that are known; may take the allocator's locks, so
  * it is called rarely. Only for this process. */
 void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout);

@@ -36,7 +36,7 @@ int tracer_file_finish(const char *path)
 
     if (!path || !path[0] || strlen(path) >= sizeof(db->path))
         return mt_error_set(TRACER_EINVAL, "tracer_file_finish: the path is missing or too long");
-    error = mt_file_check(path, &kind);
+    error = mt_file_check(path, NULL, &kind);
     if (error)
         return error;
     if (kind == MT_FILE_NEW)
@@ -44,7 +44,7 @@ int tracer_file_finish(const char *path)
     db = mt_memory_alloc(sizeof(*db));
     if (!db)
         return mt_error_set(TRACER_ENOMEM, "no memory to finish %s", path);
-    error = mt_db_open(db, path);
+    error = mt_db_open(db, path, NULL);
     if (!error)
         error = interrupt_runs(db);
     mt_db_close(db);

@@ -163,7 +163,7 @@ static int connect_unchanging(tracer_reader *r)
 static int open_checked(tracer_reader *r)
 {
     enum mt_file_kind kind;
-    int error = mt_file_check(r->path, &kind), rc;
+    int error = mt_file_check(r->path, NULL, &kind), rc;
 
     if (error)
         return error;

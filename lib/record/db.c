@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "record/vfs.h"
 
 #define LOOKASIDE_SLOT 512
 #define LOOKASIDE_SLOTS 200
@@ -76,7 +75,7 @@ static void set_lookaside(struct mt_db *db)
                           LOOKASIDE_SLOTS);
 }
 
-int mt_db_open(struct mt_db *db, const char *path)
+int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
                       SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE;
@@ -87,7 +86,7 @@ int mt_db_open(struct mt_db *db, const char *path)
     if (!sqlite3_threadsafe())
         return mt_error_set(TRACER_EDB, "this SQLite was built without thread safety "
                                         "(SQLITE_THREADSAFE=0): link another one");
-    rc = sqlite3_open_v2(path, &db->handle, flags, mt_vfs_name());
+    rc = sqlite3_open_v2(path, &db->handle, flags, vfs_name);
     error = mt_db_error(db, rc, "open it");
     if (error)
         return error;
@@ -200,8 +199,12 @@ int mt_db_journal_wal(struct mt_db *db, bool *out_wal)
 int mt_db_make_plain(struct mt_db *db)
 {
     bool plain;
-    int error;
+    int moved = 0, error;
 
+    /* Another file may have the name by now: its -wal is not ours to take away. */
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved)
+        return mt_error_set(TRACER_EDB, "%s was moved or deleted while it was open", db->path);
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
     if ((!error && !plain) || error == TRACER_ESTATE)

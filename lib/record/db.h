@@ -20,7 +20,7 @@ struct mt_db {
 };
 
 /* Opens for writing; the file is made when missing. Sets limits and pragmas of the connection. */
-int mt_db_open(struct mt_db *db, const char *path);
+int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name);
 
 /* Never checkpoints: mt_db_make_plain() does. NULL handle is fine. */
 void mt_db_close(struct mt_db *db);

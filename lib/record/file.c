@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "memtracer/version.h"
-#include "record/vfs.h"
 
 #define HEADER_BYTES 100
 #define USER_VERSION_AT 60
@@ -69,7 +68,10 @@ static int cannot_open(sqlite3_vfs *vfs, const char *path)
 
     vfs->xAccess(vfs, path, SQLITE_ACCESS_READ, &readable);
     if (readable)
-        return mt_error_set(TRACER_EIO, "%s exists but cannot be opened", path);
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a regular file (a directory, a pipe?): "
+                            "choose another path",
+                            path);
     return mt_error_set(TRACER_EDENIED,
                         "%s cannot be read by this user: change its rights, or "
                         "choose another path",
@@ -89,28 +91,44 @@ static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
     return judge_header(path, rc, header);
 }
 
-int mt_file_check(const char *path, enum mt_file_kind *out)
+/* Symbolic links are followed here as SQLite follows them when it opens the file. */
+static int look_at(sqlite3_vfs *vfs, const char *path)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(mt_vfs_name());
-    sqlite3_file *file;
-    const char *name;
+    char *block = mt_memory_alloc((size_t)vfs->szOsFile + (size_t)vfs->mxPathname + 1);
+    char *resolved = block ? block + vfs->szOsFile : NULL;
+    const char *name = NULL;
+    int error;
+
+    if (block && (vfs->xFullPathname(vfs, path, vfs->mxPathname, resolved) & 0xff) == SQLITE_OK)
+        name = sqlite3_create_filename(resolved, "", "", 0, NULL);
+    if (name)
+        error = read_header(vfs, name, (sqlite3_file *)(void *)block);
+    else
+        error =
+            mt_error_set(TRACER_ENOMEM, "no memory to look at %s, or its path is too long", path);
+    sqlite3_free_filename((char *)(uintptr_t)name); /* its type lost a const in 3.40 */
+    mt_memory_free(block);
+    return error;
+}
+
+int mt_file_check(const char *path, const char *vfs_name, enum mt_file_kind *out)
+{
+    sqlite3_vfs *vfs = sqlite3_initialize() ? NULL : sqlite3_vfs_find(vfs_name);
     int exists = 0, rc, error;
 
-    if (sqlite3_initialize() || !vfs)
+    if (!vfs)
         return mt_error_set(TRACER_EDB, "SQLite cannot be initialized");
     rc = vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &exists);
     if (rc || !exists) {
         *out = MT_FILE_NEW;
         return TRACER_OK;
     }
-    file = mt_memory_alloc((size_t)vfs->szOsFile);
-    name = sqlite3_create_filename(path, "", "", 0, NULL);
-    if (file && name)
-        error = read_header(vfs, name, file);
-    else
-        error = mt_error_set(TRACER_ENOMEM, "no memory to look at %s", path);
-    sqlite3_free_filename((char *)(uintptr_t)name); /* its type lost a const in 3.40 */
-    mt_memory_free(file);
+    if (!mt_os_path_regular(path))
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a regular file (a directory, a pipe?): "
+                            "choose another path",
+                            path);
+    error = look_at(vfs, path);
     if (!error)
         *out = MT_FILE_OURS;
     return error;

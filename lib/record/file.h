@@ -15,7 +15,7 @@ enum mt_file_kind { MT_FILE_NEW, MT_FILE_OURS };
 
 /* Looks at the first 100 bytes without writing anything or taking a lock. NEW: missing or empty.
  * EDB: another kind of file, ESCHEMA: newer, EDENIED, EIO: cannot be read. */
-int mt_file_check(const char *path, enum mt_file_kind *out);
+int mt_file_check(const char *path, const char *vfs_name, enum mt_file_kind *out);
 
 /* The same as the connection sees it, with the -wal. Empty: a file without any table. */
 int mt_file_check_open(struct mt_db *db, bool *out_empty);

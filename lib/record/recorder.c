@@ -15,6 +15,7 @@
  * that stays in one transaction can bring about. */
 #define WAL_PAGES_WANTED 1000
 #define WAL_PAGES_LIMIT 16384
+#define STEADY_NS (INT64_C(60) * 1000000000)
 #define STEPS_A_COMMIT 4 /* of retention: a few milliseconds */
 #define STEPS_WHEN_FULL 32
 #define PAGE_BYTES UINT64_C(4096)
@@ -235,9 +236,11 @@ static int commit(struct mt_recorder *r)
     r->committed = r->at;
     checkpoint(r);
     mt_recorder_measure(r);
-    for (int i = 0; i < STEPS_A_COMMIT && !error && mt_retention_due(r); i++)
-        error = mt_retention_step(r);
-    return error;
+    /* What is committed is committed, whether or not room could be made for more. */
+    for (int i = 0; i < STEPS_A_COMMIT && mt_retention_due(r); i++)
+        if (mt_retention_step(r))
+            break;
+    return TRACER_OK;
 }
 
 int mt_recorder_commit(struct mt_recorder *r)
@@ -248,6 +251,11 @@ int mt_recorder_commit(struct mt_recorder *r)
     error = commit(r);
     mt_fork_gate_leave();
     return error;
+}
+
+bool mt_recorder_can_wait(const struct mt_recorder *r)
+{
+    return !r->open && r->more.until_ns - r->more.since_ns < STEADY_NS;
 }
 
 void mt_recorder_rollback(struct mt_recorder *r)

@@ -44,6 +44,10 @@ int mt_recorder_state(struct mt_recorder *r, const char *state, const char *deta
 
 int mt_recorder_commit(struct mt_recorder *r);
 
+/* True while there is nothing to commit but steady ticks of less than a minute: they can wait for
+ * the next change, so that a quiet process costs the disk nothing. */
+bool mt_recorder_can_wait(const struct mt_recorder *r);
+
 /* Rolls back what cannot be committed, so that a later try can begin anew. */
 void mt_recorder_rollback(struct mt_recorder *r);
 

@@ -10,6 +10,7 @@
 #include "memtracer/version.h"
 #include "record/fork_gate.h"
 #include "record/recorder_private.h"
+#include "record/vfs.h"
 
 #define STRING_ROOM 65536u
 
@@ -82,13 +83,13 @@ static int open_file(struct mt_recorder *r, const char *path)
 #undef MT_STATEMENT
     };
     enum mt_file_kind kind;
-    int error = mt_file_check(path, &kind);
+    int error = mt_file_check(path, mt_vfs_name(), &kind);
 
     if (error)
         return error;
     if (kind == MT_FILE_NEW)
         mt_os_file_create(path);
-    error = mt_db_open(&r->db, path);
+    error = mt_db_open(&r->db, path, mt_vfs_name());
     if (!error)
         error = prepare_file(&r->db);
     if (!error)
@@ -203,6 +204,8 @@ static int begin_run(struct mt_recorder *r, const struct mt_run_info *info)
 
     if (!error)
         error = mt_recorder_begin(r);
+    if (!error) /* once more, now that nobody else can write: two may have come this far */
+        error = mt_file_check_alive(&r->db);
     if (!error)
         error = insert_run(r, info);
     r->committed = r->at;

@@ -36,6 +36,7 @@ struct mt_position {
 /* Steady ticks that the newest sample's row does not show yet. */
 struct mt_extension {
     int64_t ticks;
+    int64_t since_ns; /* the first of them */
     int64_t until_ns;
     int64_t cost_wall_ns;
     int64_t cost_cpu_ns;

@@ -66,7 +66,8 @@ static bool steady(const struct mt_recorder *r, const struct mt_sample *s)
 
 static void extend(struct mt_extension *more, const struct mt_sample *s)
 {
-    more->ticks++;
+    if (more->ticks++ == 0)
+        more->since_ns = s->t_ns;
     more->until_ns = s->t_ns;
     more->cost_wall_ns += s->cost_wall_ns > 0 ? s->cost_wall_ns : 0;
     more->cost_cpu_ns += s->cost_cpu_ns > 0 ? s->cost_cpu_ns : 0;

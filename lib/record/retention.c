@@ -72,7 +72,7 @@ static bool too_new(const struct mt_recorder *r, const struct bucket *b)
 {
     int64_t protect = (r->n_samples < r->keep ? r->n_samples : r->keep) / 4;
 
-    return b->n < 3 || b->last > r->committed.sample - protect;
+    return b->n == 0 || b->last > r->committed.sample - protect;
 }
 
 static int in_transaction(struct mt_recorder *r, const struct bucket *b)
@@ -111,10 +111,16 @@ int mt_retention_step(struct mt_recorder *r)
         r->thin_after = 0;
         return TRACER_OK;
     }
+    if (!error && b.n < 3) { /* the rest of a run: nothing between first and last */
+        r->thin_after = b.last;
+        return TRACER_OK;
+    }
     if (!error)
         error = in_transaction(r, &b);
     if (!error)
         error = vacuum(r);
+    if (!error && r->wal) /* what thinning wrote must not count against the cap */
+        sqlite3_wal_checkpoint_v2(r->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     if (error)
         return mt_error_set(TRACER_EDB, "%s", mt_error_detail());
     r->thin_after = b.last;

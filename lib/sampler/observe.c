@@ -19,9 +19,20 @@ static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
     if (w->has_sample && !asked &&
         (age < ALLOCATOR_AGE_NS || age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
         return;
-    mt_claimer_counters(w->claimer, &w->counters[w->now]);
+    w->allocator.known = 0;
+    mt_claimer_counters(w->claimer, &w->allocator);
     w->last_allocator_ns = now_ns;
     w->allocator_cost_ns = mt_os_monotonic_ns() - now_ns;
+}
+
+void mt_add_allocator_counters(struct mt_work *w)
+{
+    struct mt_counters *now = &w->counters[w->now];
+
+    for (unsigned i = 0; i < MT_COUNTER_CAPACITY; i++)
+        if (w->allocator.known >> i & 1u)
+            now->value[i] = w->allocator.value[i];
+    now->known |= w->allocator.known;
 }
 
 static int claim(struct tracer *t)
@@ -66,6 +77,7 @@ static bool accounts_for_all(struct mt_work *w)
     uint64_t anonymous = 0, resident = 0, swap = 0;
 
     w->source->ops->counters(w->source, now);
+    mt_add_allocator_counters(w);
     if ((now->known & needed) != needed)
         return false;
     for (uint32_t i = 0; i < list->n; i++) {
@@ -116,6 +128,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
     int error;
 
     read_allocator(t, begun_ns, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
+    mt_add_allocator_counters(w);
     error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
     if (!error)
         error = claim(t);

@@ -22,10 +22,10 @@ static const uint64_t gates[] = {
  * opposite moves within one kind of memory leave no other trace. */
 #define WHOLE_AGE_NS (INT64_C(30) * 1000000000)
 
-/* The columns that only smaps has are renewed this often, and not oftener than lets their cost
- * stay within this share of the budget. */
+/* The columns that only smaps has are renewed this often, and so seldom that it costs one part in
+ * FULL_COST_TIMES of the time. */
 #define FULL_AGE_NS (INT64_C(60) * 1000000000)
-#define FULL_SHARE 4
+#define FULL_COST_TIMES 200
 
 static bool equal_in(uint64_t set, const struct mt_counters *a, const struct mt_counters *b)
 {
@@ -47,7 +47,7 @@ static bool full_is_due(const struct mt_plan_input *in)
 {
     int64_t age = in->now_ns - in->last_full_ns;
 
-    return age >= FULL_AGE_NS && in->full_cost_ns <= in->budget_ns * FULL_SHARE;
+    return age >= FULL_AGE_NS && age / FULL_COST_TIMES >= in->full_cost_ns;
 }
 
 static enum mt_depth by_what_moved(const struct mt_plan_input *in)

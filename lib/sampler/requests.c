@@ -43,30 +43,73 @@ static bool take_type(struct tracer *t, struct mt_user_type *out, uint32_t *out_
     return any;
 }
 
-int mt_requests_record(struct tracer *t)
+static int record_types(struct tracer *t)
 {
+    struct mt_work *w = t->work;
     struct mt_user_type type;
-    struct mt_mark mark;
     uint32_t id;
-    int error;
 
     while (take_type(t, &type, &id)) {
-        error = mt_recorder_type(t->work->recorder, id, type.name, type.description);
+        int error = mt_recorder_type(w->recorder, id, type.name, type.description);
+
         if (error)
             return error;
-        t->work->levels[0].present |= UINT64_C(1) << id;
-        t->work->levels[1].present |= UINT64_C(1) << id;
+        w->levels[0].present |= UINT64_C(1) << id;
+        w->levels[1].present |= UINT64_C(1) << id;
+        w->n_types++;
         mt_os_lock_acquire(t->lock);
         t->n_types_recorded++;
         mt_os_lock_release(t->lock);
     }
-    while (take_mark(t, &mark)) {
-        error = mt_recorder_mark(t->work->recorder, mark.t_ns, mark.wall_ns, mark.tid, mark.label);
-        if (error)
-            return error;
-        drop_mark(t);
-    }
     return TRACER_OK;
+}
+
+int mt_requests_record(struct tracer *t)
+{
+    struct mt_work *w = t->work;
+    int error = record_types(t);
+
+    while (!error && !mt_requests_want_commit(t) && take_mark(t, &w->marks[w->n_marks])) {
+        const struct mt_mark *m = &w->marks[w->n_marks];
+
+        error = mt_recorder_mark(w->recorder, m->t_ns, m->wall_ns, m->tid, m->label);
+        if (error)
+            break;
+        drop_mark(t);
+        w->n_marks++;
+    }
+    return error;
+}
+
+bool mt_requests_want_commit(const struct tracer *t)
+{
+    return t->work->n_marks == MT_MARKS_CAPACITY;
+}
+
+void mt_requests_committed(struct tracer *t)
+{
+    t->work->n_marks = 0;
+    t->work->n_types = 0;
+}
+
+/* The oldest go first; those for which the queue has no room any more are lost, and counted. */
+void mt_requests_rolled_back(struct tracer *t)
+{
+    struct mt_work *w = t->work;
+    uint32_t room;
+
+    mt_os_lock_acquire(t->lock);
+    room = MT_MARKS_CAPACITY - t->n_marks;
+    if (w->n_marks > room) {
+        t->stats.n_dropped += w->n_marks - room;
+        w->n_marks = room;
+    }
+    memmove(&t->marks[w->n_marks], &t->marks[0], t->n_marks * sizeof(t->marks[0]));
+    memcpy(&t->marks[0], &w->marks[0], w->n_marks * sizeof(t->marks[0]));
+    t->n_marks += w->n_marks;
+    t->n_types_recorded -= w->n_types;
+    mt_os_lock_release(t->lock);
+    mt_requests_committed(t);
 }
 
 void mt_requests_claim(struct tracer *t)
@@ -74,6 +117,7 @@ void mt_requests_claim(struct tracer *t)
     struct mt_work *w = t->work;
 
     mt_os_lock_acquire(t->lock);
+    w->n_user_claims = t->n_claims;
     for (uint32_t i = 0; i < t->n_claims; i++) {
         const struct mt_user_claim *c = &t->claims[i];
 

@@ -14,8 +14,10 @@
 #define NS_PER_MS INT64_C(1000000)
 
 /* A mark is followed by a sample soon, but a host that marks in a loop must not make the sampler
- * run in one: two samples are at least this part of the interval, and 1 ms, apart. */
+ * run in one: two samples are at least this part of the interval, 1 ms, and this many times their
+ * cost apart. */
 #define MARK_SHARE 10
+#define MARK_COST_TIMES 20
 
 /* After a failed write the file is tried again at this pace. */
 #define RETRY_NS (INT64_C(1000) * NS_PER_MS)
@@ -24,9 +26,10 @@ struct pace {
     int64_t interval_ns;
     int64_t due_ns; /* of the next tick of the timer */
     int64_t last_tick_ns;
-    int64_t commit_ns; /* of the next commit, where there is something to commit */
-    bool dirty;        /* something was sampled since the last commit */
-    int64_t retry_ns;  /* 0 = the file is fine; else not to be written before */
+    int64_t last_cost_ns; /* of that tick */
+    int64_t commit_ns;    /* of the next commit, where there is something to commit */
+    bool dirty;           /* something was sampled since the last commit */
+    int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
 };
 
 /* What the loop takes out of the shared part in one look. */
@@ -41,6 +44,7 @@ struct wake {
 static void degrade(struct tracer *t, const char *text)
 {
     mt_os_lock_acquire(t->lock);
+    t->running_state = TRACER_STATE_DEGRADED;
     if (t->stats.state == TRACER_STATE_RECORDING)
         t->stats.state = TRACER_STATE_DEGRADED;
     mt_os_lock_release(t->lock);
@@ -82,8 +86,14 @@ static void defer_error(struct tracer *t, int error)
 static int64_t mark_due_ns(const struct pace *p)
 {
     int64_t apart = p->interval_ns / MARK_SHARE;
+    int64_t due_ns;
 
-    return p->last_tick_ns + (apart > NS_PER_MS ? apart : NS_PER_MS);
+    if (apart < NS_PER_MS)
+        apart = NS_PER_MS;
+    if (apart < p->last_cost_ns * MARK_COST_TIMES)
+        apart = p->last_cost_ns * MARK_COST_TIMES;
+    due_ns = p->last_tick_ns + apart;
+    return due_ns > p->retry_ns ? due_ns : p->retry_ns;
 }
 
 /* When the loop has something to do if nobody asks; under the lock. */
@@ -107,7 +117,6 @@ static struct wake look_at_requests(struct tracer *t, const struct pace *p)
     w.sample = t->samples_asked > t->samples_done;
     w.flush = t->flushes_asked > t->flushes_done;
     w.marked = t->n_marks > 0 && mt_os_monotonic_ns() >= mark_due_ns(p);
-    t->claims_changed = false;
     return w;
 }
 
@@ -142,6 +151,7 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
 
     defer_error(t, error);
     mt_recorder_rollback(t->work->recorder);
+    mt_requests_rolled_back(t);
     snprintf(text, sizeof(text), "recording is suspended and tried again every second: %.400s",
              mt_error_detail());
     mt_sampler_problem(t, MT_PROBLEM_RECORD, TRACER_LOG_ERROR, text);
@@ -157,19 +167,42 @@ static int commit(struct tracer *t, struct pace *p)
         suspend_writing(t, p, error);
         return error;
     }
+    mt_requests_committed(t);
     mt_os_lock_acquire(t->lock);
     t->stats.file_bytes = mt_recorder_file_bytes(t->work->recorder);
     if (t->stats.state == TRACER_STATE_SUSPENDED)
-        t->stats.state = t->paused ? TRACER_STATE_PAUSED : TRACER_STATE_RECORDING;
+        t->stats.state = t->paused ? TRACER_STATE_PAUSED : t->running_state;
     mt_os_lock_release(t->lock);
     p->retry_ns = 0;
     p->dirty = false;
     return TRACER_OK;
 }
 
+/* Marks that found no room are missed by whoever asks "after what?": the file must say so. */
+static void tell_dropped(struct tracer *t)
+{
+    uint64_t n;
+
+    mt_os_lock_acquire(t->lock);
+    n = t->stats.n_dropped;
+    mt_os_lock_release(t->lock);
+    if (n && !(t->problems_logged >> MT_PROBLEM_DROPPED & 1u))
+        mt_sampler_problem(t, MT_PROBLEM_DROPPED, TRACER_LOG_WARNING,
+                           "marks came faster than they could be written, some are missing; "
+                           "mark less often");
+}
+
 static bool process_is_gone(const struct tracer *t)
 {
     return t->work->source_error == TRACER_ESTATE;
+}
+
+/* A claim made while the tick ran is seen by the next one. */
+static void claims_are_seen(struct tracer *t)
+{
+    mt_os_lock_acquire(t->lock);
+    t->claims_changed = t->claims_changed && t->n_claims != t->work->n_user_claims;
+    mt_os_lock_release(t->lock);
 }
 
 /* One tick with what waits before it. */
@@ -179,8 +212,12 @@ static int record(struct tracer *t, struct pace *p, const struct mt_tick_request
 
     p->last_tick_ns = mt_os_monotonic_ns();
     p->dirty = true;
+    tell_dropped(t);
     if (!error)
         error = mt_tick(t, request);
+    if (!error && request->at_least && !t->work->source_error)
+        claims_are_seen(t);
+    p->last_cost_ns = mt_os_monotonic_ns() - p->last_tick_ns;
     if (error)
         suspend_writing(t, p, error);
     return error;
@@ -201,11 +238,13 @@ static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, i
 
 static int commit_if_due(struct tracer *t, struct pace *p, const struct wake *w, int64_t now_ns)
 {
-    bool due = p->dirty && now_ns >= p->commit_ns;
+    bool due = p->dirty && (now_ns >= p->commit_ns || mt_requests_want_commit(t));
 
     if (due)
         p->commit_ns = now_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
-    if (w->sample || w->flush || (due && now_ns >= p->retry_ns))
+    if (w->sample || w->flush)
+        return commit(t, p);
+    if (due && now_ns >= p->retry_ns && (p->retry_ns || !mt_recorder_can_wait(t->work->recorder)))
         return commit(t, p);
     return TRACER_OK;
 }
@@ -271,6 +310,7 @@ static void enter_phase(struct tracer *t, enum mt_phase phase, int error)
         t->flush_result = TRACER_ESTATE;
         t->stats.state = TRACER_STATE_ENDED;
     } else {
+        t->running_state = TRACER_STATE_RECORDING;
         t->stats.state = TRACER_STATE_RECORDING;
     }
     mt_os_lock_signal_all(t->lock);
@@ -282,6 +322,8 @@ void mt_sampler_run(void *user)
     struct tracer *t = user;
     bool own = mt_os_thread_own_descriptors();
     int error = mt_stages_open(t);
+    char detail[96] = "";
+    uint64_t n_dropped;
     bool ended;
 
     if (error) {
@@ -297,8 +339,13 @@ void mt_sampler_run(void *user)
     run_loop(t);
     mt_os_lock_acquire(t->lock);
     ended = !t->stop_asked;
+    n_dropped = t->stats.n_dropped;
     mt_os_lock_release(t->lock);
-    error =
-        mt_stages_close(t, ended ? "ended" : "stopped", ended ? "the watched process ended" : "");
+    if (n_dropped)
+        snprintf(detail, sizeof(detail), "%" PRIu64 " marks are missing: they came too fast",
+                 n_dropped);
+    else if (ended)
+        snprintf(detail, sizeof(detail), "the watched process ended");
+    error = mt_stages_close(t, ended ? "ended" : "stopped", detail);
     enter_phase(t, MT_PHASE_FINISHED, error);
 }

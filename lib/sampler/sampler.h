@@ -71,6 +71,7 @@ struct tracer {
     uint32_t levels_flags;
     int64_t levels_t_ns, levels_wall_ns;
     tracer_stats stats;
+    uint32_t running_state; /* RECORDING or DEGRADED: what stats.state is but for now */
     char problem[MT_PROBLEM_BYTES];
 
     /* sampler thread only */
@@ -85,6 +86,7 @@ enum mt_problem {
     MT_PROBLEM_SAMPLE_FAILED,
     MT_PROBLEM_TRUNCATED,
     MT_PROBLEM_RECORD,
+    MT_PROBLEM_DROPPED,
     MT_PROBLEM_PROCESS_GONE
 };
 
@@ -123,8 +125,15 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
 
 /* ---- requests.c: from the shared part to the stages ---- */
 
-/* Writes waiting marks and new types to the recorder. */
+/* Writes waiting marks and new types to the recorder. What is not committed yet is remembered. */
 int mt_requests_record(struct tracer *t);
+
+/* Forgets what is in the file now; or puts it back to the front of the queue. */
+void mt_requests_committed(struct tracer *t);
+void mt_requests_rolled_back(struct tracer *t);
+
+/* True when no more can be remembered before a commit. */
+bool mt_requests_want_commit(const struct tracer *t);
 
 /* Appends the host's claims to the set. */
 void mt_requests_claim(struct tracer *t);

@@ -4,6 +4,8 @@
  * allocated. The source comes first: a process that cannot be watched must not leave a file. */
 #include "sampler/stages.h"
 
+#include <stdio.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "sampler/sampler.h"
@@ -107,8 +109,11 @@ int mt_stages_open(struct tracer *t)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
     if (!error)
         error = open_lists_that_fit(w, facts->max_regions);
-    if (!error)
+    if (!error) {
+        snprintf(facts->allocator, sizeof(facts->allocator), "%s",
+                 mt_claimer_allocator(w->claimer));
         error = open_recorder(t, w, facts, pid);
+    }
     if (!error && !t->options.pid)
         mt_claimer_own_address(w->claimer, mt_recorder_own_address(w->recorder));
     return error;

@@ -6,6 +6,7 @@
 #include "claim/claim.h"
 #include "classify/classify.h"
 #include "record/recorder.h"
+#include "sampler/sampler.h"
 #include "source/source.h"
 
 struct mt_work {
@@ -26,6 +27,13 @@ struct mt_work {
     struct mt_levels levels[2];
     struct mt_counters counters[2];
 
+    struct mt_mark marks[MT_MARKS_CAPACITY]; /* written since the last commit, oldest first */
+    uint32_t n_marks;
+    uint32_t n_types; /* of the host's own, written since the last commit */
+
+    uint32_t n_user_claims; /* of the host's own, as of the last look */
+    struct mt_counters allocator; /* its counters, as of when it was last asked */
+
     int source_error;  /* of the last tick; ESTATE = the watched process is gone */
     bool has_sample;   /* at least one deep look is recorded */
     bool cannot_count; /* pages can be had from smaps only */
@@ -34,5 +42,8 @@ struct mt_work {
     int64_t last_cpu_ns;     /* of the thread at the end of the last tick */
     int64_t clock_offset_ns; /* wall − monotonic at the last tick */
 };
+
+/* Adds what the allocator said last to this tick's counters; observe.c. */
+void mt_add_allocator_counters(struct mt_work *w);
 
 #endif

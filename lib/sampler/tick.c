@@ -175,6 +175,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
     w->source_error = TRACER_OK;
     w->counters[w->now].known = 0;
     w->source->ops->counters(w->source, &w->counters[w->now]);
+    mt_add_allocator_counters(w);
     sample.depth = (uint8_t)plan(t, request, begun_ns);
     sample.flags = clock_flags(t, &sample) | (request->n_missed ? MT_SAMPLE_GAP : 0) |
                    (request->explicit_sample ? MT_SAMPLE_EXPLICIT : 0);

@@ -23,16 +23,17 @@
 #define RAW_BUFFER (64 * 1024)
 #define GROW_BYTES ((size_t)64 << 20)
 
-enum { RAW, STEADY, CHANGED, WHOLE, FULL, N_KINDS };
-static const char *const kinds[N_KINDS] = {"raw_smaps", "steady", "changed", "whole", "full"};
+enum { RAW, ROLLUP, STEADY, CHANGED, WHOLE, FULL, N_KINDS };
+static const char *const kinds[N_KINDS] = {"raw_smaps", "smaps_rollup", "steady",
+                                           "changed",   "whole",        "full"};
 
 static int64_t cost[N_KINDS][ROUNDS_MOST];
 static char buffer[RAW_BUFFER];
 
-static int64_t read_smaps(void)
+static int64_t read_file(const char *path)
 {
     int64_t begun = mt_os_thread_cpu_ns();
-    int fd = open("/proc/thread-self/smaps", O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
     while (read(fd, buffer, sizeof(buffer)) > 0)
         ;
@@ -60,7 +61,8 @@ static void one_round(struct tracer *t, int i)
                                  asked = {.explicit_sample = true};
     char *p;
 
-    cost[RAW][i] = read_smaps();
+    cost[RAW][i] = read_file("/proc/thread-self/smaps");
+    cost[ROLLUP][i] = read_file("/proc/thread-self/smaps_rollup");
     tick(t, &timer);
     tick(t, &timer);
     cost[STEADY][i] = tick(t, &timer);

@@ -29,6 +29,8 @@ const char *const space_names[][2] = {
     {"g", "file-heavy: 500 libraries of 4 segments"},
     {"h", "fragmented: every second page of 1 GB"},
     {"i", "sparse: 64 GB reserved, a page touched in each 2 MB"},
+    {"nN", "N mappings of 16 KB, for growth against their number"},
+    {"rN", "N mappings of 1 GB, for growth against resident memory"},
     {NULL, NULL},
 };
 
@@ -240,6 +242,21 @@ static void build_sparse(void)
     touch(p, 64 * GIB, 2 * MIB);
 }
 
+/* Names with a number. */
+static int build_counted(const char *name)
+{
+    unsigned n = (unsigned)strtoul(name + 1, NULL, 10);
+
+    if (n == 0 || (name[0] != 'n' && name[0] != 'r'))
+        return -1;
+    for (unsigned i = 0; i < n; i++) {
+        size_t bytes = name[0] == 'n' ? 16 * KIB : GIB;
+
+        touch(map_apart(bytes), bytes, PAGE);
+    }
+    return 0;
+}
+
 int space_build(const char *name)
 {
     if (!strcmp(name, "a"))
@@ -264,6 +281,6 @@ int space_build(const char *name)
     else if (!strcmp(name, "i"))
         build_sparse();
     else
-        return -1;
+        return build_counted(name);
     return 0;
 }

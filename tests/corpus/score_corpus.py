@@ -4,19 +4,27 @@
 
   score_corpus.py --corpus DIR [--judge PROGRAM] [--gate FILE] [--json OUT] [--worst N]
   score_corpus.py --generate SEED [--count N] …      a corpus by generate.py, thrown away after
+  score_corpus.py --public …      the one in $MEMTRACER_CORPUS or ../shared/leakcorpus; exit 77
+                                  (skipped) when there is none
+  … --engine judge|cli|views [--memtracer PROGRAM] [--every K]
 
-Runs the C code over every series of DIR/index.json, writes predictions.json beside the judge's
-output (--predictions), and scores it: by DIR/score.py where the corpus brings its own scorer, else
-by the same rules written here. Labels are read by the scorers only. Exit 1 when a bar of the gate
+Judges every series (every K-th) of DIR/index.json, writes predictions.json (--predictions), and
+scores it. Engines: the C code alone; the command line, import and verdict --json; the views of
+an imported file, by SELECT alone. The scorer is DIR/score.py where the corpus brings its own, else the same
+rules written here. Labels are read by the scorers only. Exit 1 when a bar of the gate
 file is missed: {"metric": least} or {"metric": [">=" or "<=", bar]}.
 """
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tarfile
 import tempfile
+
+import engines
 
 LEAKS = ("punctuated", "linear", "exponential", "fragmentation")
 CLASSES = LEAKS + ("steady", "sawtooth", "warmup", "jump", "diurnal")
@@ -159,51 +167,102 @@ def passes(metrics, gate):
     return good
 
 
-def main():
+def find_public(folder):
+    """The public corpus, with its series unpacked; None when there is none."""
+    places = (os.environ.get("MEMTRACER_CORPUS"),
+              os.path.join(os.path.dirname(ROOT), "shared", "leakcorpus"))
+    for place in places:
+        if not place or not os.path.exists(os.path.join(place, "index.json")):
+            continue
+        if os.path.isdir(os.path.join(place, "series")):
+            return place
+        packed = os.path.join(place, "series.tar.xz")
+        if os.path.exists(packed):
+            out = os.path.join(folder, "corpus")
+            with tarfile.open(packed) as tar:
+                tar.extractall(out)
+            for name in os.listdir(place):
+                if name.endswith((".json", ".py")):
+                    shutil.copy(os.path.join(place, name), out)
+            return out
+    return None
+
+
+def find_corpus(args, folder):
+    if args.public:
+        corpus = find_public(folder)
+        if corpus is None:
+            print("skipped: no corpus in $MEMTRACER_CORPUS or ../shared/leakcorpus")
+            sys.exit(77)
+        return corpus
+    if args.corpus:
+        return args.corpus
+    corpus = os.path.join(folder, "corpus")
+    subprocess.run([sys.executable, os.path.join(ROOT, "tests/corpus/generate.py"), corpus,
+                    "--seed", str(args.generate), "--count", str(args.count)], check=True)
+    return corpus
+
+
+def read_json(*path):
+    with open(os.path.join(*path), encoding="utf-8") as f:
+        return json.load(f)
+
+
+def score_all(args, corpus, folder, index, predictions):
+    """The metrics, by the corpus's own scorer where it has one and all series were judged."""
+    path = args.predictions or os.path.join(folder, "predictions.json")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(predictions, f, indent=1)
+    own = os.path.join(corpus, "score.py")
+    if os.path.exists(own) and args.every == 1:
+        out = args.json or os.path.join(folder, "metrics.json")
+        subprocess.run([sys.executable, own, corpus, path, "--json", out,
+                        "--worst", str(args.worst)], check=True)
+        return read_json(out)
+    labels = read_json(corpus, "labels.json")["series"]
+    kept = {s["id"] for s in index}
+    metrics, confusion, wrong = score(index, {k: v for k, v in labels.items() if k in kept},
+                                      predictions)
+    print_score(metrics, confusion, wrong, args.worst)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump(metrics, f, indent=1)
+    return metrics
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus")
     parser.add_argument("--generate", type=int, metavar="SEED")
+    parser.add_argument("--public", action="store_true")
     parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--engine", choices=("judge", "cli", "views"), default="judge")
     parser.add_argument("--judge")
+    parser.add_argument("--memtracer", default="memtracer")
     parser.add_argument("--gate")
     parser.add_argument("--json")
     parser.add_argument("--predictions")
     parser.add_argument("--worst", type=int, default=20)
     args = parser.parse_args()
-    if (args.corpus is None) == (args.generate is None):
-        parser.error("one of --corpus and --generate")
+    if (args.corpus is None) + (args.generate is None) + (not args.public) != 2:
+        parser.error("one of --corpus, --generate and --public")
+    return args
+
+
+def main():
+    args = parse()
     with tempfile.TemporaryDirectory() as folder:
-        if args.generate is not None:
-            args.corpus = os.path.join(folder, "corpus")
-            subprocess.run([sys.executable, os.path.join(ROOT, "tests/corpus/generate.py"),
-                            args.corpus, "--seed", str(args.generate),
-                            "--count", str(args.count)], check=True)
-        with open(os.path.join(args.corpus, "index.json")) as f:
-            index = json.load(f)["series"]
-        predictions = predict(args.judge or build_judge(folder), args.corpus, index)
-        path = args.predictions or os.path.join(folder, "predictions.json")
-        with open(path, "w") as f:
-            json.dump(predictions, f, indent=1)
-        own = os.path.join(args.corpus, "score.py")
-        if os.path.exists(own):
-            out = args.json or os.path.join(folder, "metrics.json")
-            subprocess.run([sys.executable, own, args.corpus, path, "--json", out,
-                            "--worst", str(args.worst)], check=True)
-            with open(out) as f:
-                metrics = json.load(f)
+        corpus = find_corpus(args, folder)
+        index = read_json(corpus, "index.json")["series"][::args.every]
+        if args.engine == "judge":
+            predictions = predict(args.judge or build_judge(folder), corpus, index)
         else:
-            with open(os.path.join(args.corpus, "labels.json")) as f:
-                labels = json.load(f)["series"]
-            metrics, confusion, wrong = score(index, labels, predictions)
-            print_score(metrics, confusion, wrong, args.worst)
-            if args.json:
-                with open(args.json, "w") as f:
-                    json.dump(metrics, f, indent=1)
-    if args.gate:
-        with open(args.gate) as f:
-            if not passes(metrics, json.load(f)):
-                sys.exit(1)
+            predictions = engines.predict(args.memtracer, corpus, index, folder, args.engine)
+        metrics = score_all(args, corpus, folder, index, predictions)
+    if args.gate and not passes(metrics, read_json(args.gate)):
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,16 @@ static void make_database(const char *sql)
     sqlite3_close(db);
 }
 
+static void a_pipe_is_not_waited_for(void **state)
+{
+    tracer_reader *r = NULL;
+
+    (void)state;
+    assert_int_equal(mkfifo(host_db, 0600), 0);
+    expect_refused(host_db, NULL, TRACER_EDB, host_db);
+    assert_int_not_equal(tracer_reader_open(host_db, &r), TRACER_OK);
+}
+
 static void a_foreign_database_is_left_alone(void **state)
 {
     (void)state;
@@ -115,6 +125,9 @@ static void wrong_options(void **state)
     o = (tracer_options)TRACER_OPTIONS_INIT;
     o.max_file_bytes = 1000;
     expect_refused(host_db, &o, TRACER_EINVAL, "max_file_bytes");
+    o = (tracer_options)TRACER_OPTIONS_INIT;
+    o.budget_ns = UINT64_MAX;
+    expect_refused(host_db, &o, TRACER_EINVAL, "budget_ns");
     o = (tracer_options)TRACER_OPTIONS_INIT;
     o.size = 0;
     expect_refused(host_db, &o, TRACER_EINVAL, "size");
@@ -248,6 +261,52 @@ static void the_stopped_file_is_one_plain_file(void **state)
     assert_string_equal(host_ask("PRAGMA integrity_check").text, "ok");
 }
 
+/* A link to the file is the file, at the first start and at the next. */
+static void a_path_may_be_a_link(void **state)
+{
+    char real[320];
+
+    (void)state;
+    snprintf(real, sizeof(real), "%s/real.db", host_dir);
+    assert_int_equal(symlink(real, host_db), 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(tracer_stop(host_start(1000)), TRACER_OK);
+    assert_int_equal(host_ask("SELECT count(*) FROM run").integer, 2);
+    unlink(real);
+}
+
+/* Two recorders of one file would spoil it: of many that start at once one wins. */
+static void one_of_many_that_start_at_once_wins(void **state)
+{
+    int won = 0, go[2];
+
+    (void)state;
+    assert_int_equal(pipe(go), 0);
+    for (int i = 0; i < 8; i++)
+        if (fork() == 0) {
+            tracer *t = NULL;
+            char c;
+            int error;
+
+            close(go[1]);
+            (void)!read(go[0], &c, 1);
+            error = tracer_start(host_db, NULL, &t);
+            usleep(error ? 0 : 700000);
+            _exit(error ? 1 : tracer_stop(t) ? 2 : 0);
+        }
+    close(go[0]);
+    close(go[1]);
+    for (int i = 0; i < 8; i++) {
+        int status;
+
+        wait(&status);
+        won += status == 0;
+        assert_true(WEXITSTATUS(status) != 2);
+    }
+    assert_int_equal(won, 1);
+    assert_int_equal(host_ask("SELECT count(*) FROM run").integer, 1);
+}
+
 static void marks_and_types(void **state)
 {
     tracer *t = host_start(1000);
@@ -263,6 +322,7 @@ static void marks_and_types(void **state)
     assert_int_equal(tracer_mark(t, "it's; DROP TABLE mark"), TRACER_OK);
     assert_int_equal(tracer_type_add(t, "Pool", NULL, &type), TRACER_EINVAL);
     assert_int_equal(tracer_type_add(t, "heap", NULL, &type), TRACER_EINVAL);
+    assert_int_equal(tracer_type_add(t, "total", NULL, &type), TRACER_EINVAL);
     assert_int_equal(tracer_type_add(t, "pool", "our pool", &type), TRACER_OK);
     assert_int_equal(tracer_type_add(t, "pool", NULL, &again), TRACER_OK);
     assert_int_equal(type, again);
@@ -320,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(wrong_paths),
         T(a_foreign_file_is_left_alone),
+        T(a_pipe_is_not_waited_for),
         T(a_foreign_database_is_left_alone),
         T(a_newer_file_is_refused),
         T(wrong_options),
@@ -329,6 +390,8 @@ int main(void)
         T(stopping_twice),
         T(starting_twice_on_one_file),
         T(the_stopped_file_is_one_plain_file),
+        T(a_path_may_be_a_link),
+        T(one_of_many_that_start_at_once_wins),
         T(marks_and_types),
         T(pausing_stops_the_timer_only),
         T(words),

@@ -216,6 +216,21 @@ static void a_pool_of_the_hosts_own(void **state)
     munmap(p, 8 * MIB);
 }
 
+static void the_allocators_counters_stay_known(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        void *p = malloc(1 << 20);
+
+        memset(p, 1, 1 << 20);
+        host_row(t, TRACER_TYPE_HEAP);
+        free(p);
+    }
+    assert_true(host_ask("SELECT count(*) FROM counter WHERE counter = 20").integer > 0);
+    assert_int_equal(
+        host_ask("SELECT count(*) FROM counter WHERE counter = 20 AND value IS NULL").integer, 0);
+}
+
 /* Σ Rss and Σ Size of smaps as this thread reads them, the tracer being idle. */
 static void read_smaps(uint64_t *out_rss, uint64_t *out_size)
 {
@@ -296,6 +311,7 @@ int main(void)
         T(thread_stacks),
         T(a_library_comes_and_goes),
         T(a_pool_of_the_hosts_own),
+        T(HOST_EXACT(the_allocators_counters_stay_known)),
         T(HOST_EXACT(sums_equal_the_kernels)),
         T(HOST_EXACT(an_idle_process_does_not_grow)),
     };

@@ -49,7 +49,7 @@ static void reads_cross_intervals_and_holes(void **state)
     static uint64_t entries[MT_PAGEMAP_ENTRIES];
     enum { PAGES = 20000 };
     FILE *file = tmpfile();
-    struct mt_pace pace = {0, 0};
+    struct mt_pace pace = {.held_ns = 0};
     struct mt_pagemap map;
     uint64_t page;
     struct mt_interval v[4] = {{.base = 3, .end = 4},

@@ -93,6 +93,10 @@ static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
     in.full_cost_ns = S;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    in.now_ns = 300 * S;
+    in.last_list_ns = in.last_whole_ns = 299 * S;
+    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    in.now_ns = 100 * S;
     in.last_whole_ns = 10 * S;
     assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
     in.cannot_count = true;

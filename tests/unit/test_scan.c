@@ -42,7 +42,7 @@ static void zero_pages_are_no_memory(void **state)
 static void a_kernel_without_it_is_found_out(void **state)
 {
     static struct mt_scan_region regions[MT_SCAN_REGIONS];
-    struct mt_pace pace = {0, 0};
+    struct mt_pace pace = {.held_ns = 0};
     struct mt_scan scan;
     FILE *file = tmpfile();
 

@@ -54,6 +54,8 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
  * (UTF-8 on Windows). What stands there already stays as it is. Does nothing where a file has the
  * rights of its folder (Windows). */
 void mt_os_file_create(const char *path);
+/* True when `path` is, or leads to, a file that is no folder, pipe or device. */
+bool mt_os_path_regular(const char *path);
 /* Keeps this library loaded while a tracer runs. */
 void mt_os_library_pin(void);
 

@@ -143,6 +143,21 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
     return TRACER_OK;
 }
 
+const char *mt_claimer_allocator(const struct mt_claimer *c)
+{
+    static const char *const names[MT_ALLOCATOR_COUNT] = {
+        [MT_ALLOCATOR_UNKNOWN] = "",
+        [MT_ALLOCATOR_GLIBC] = "glibc",
+        [MT_ALLOCATOR_MUSL] = "musl",
+        [MT_ALLOCATOR_JEMALLOC] = "jemalloc",
+        [MT_ALLOCATOR_MIMALLOC] = "mimalloc",
+        [MT_ALLOCATOR_TCMALLOC] = "tcmalloc",
+        [MT_ALLOCATOR_GPERFTOOLS] = "gperftools",
+    };
+
+    return names[c->look.allocator];
+}
+
 void mt_claimer_own_address(struct mt_claimer *c, uint64_t address)
 {
     c->look.own_address = address;

@@ -56,6 +56,12 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
 }
 
 /* Heaps are shared by all threads: what SQLite takes from one cannot be told from the host's. */
+const char *mt_claimer_allocator(const struct mt_claimer *c)
+{
+    (void)c;
+    return "system heap";
+}
+
 void mt_claimer_own_address(struct mt_claimer *c MT_UNUSED, uint64_t address MT_UNUSED)
 {
 }

@@ -199,7 +199,7 @@ static mode_t mode_of_new(const char *path, int flags)
 
 static int open_descriptor(const char *path, int flags, int *out_flags)
 {
-    int how = O_CLOEXEC | O_NOFOLLOW;
+    int how = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK; /* a pipe must not be waited for */
     int fd, why;
 
     how |= flags & SQLITE_OPEN_READWRITE ? O_RDWR : O_RDONLY;
@@ -211,7 +211,7 @@ static int open_descriptor(const char *path, int flags, int *out_flags)
         return fd;
     why = errno;
     *out_flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     errno = why;
     return fd;
 }
@@ -231,7 +231,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->fd = open_descriptor(path, flags, &opened);
     if (f->fd < 0)
         return SQLITE_CANTOPEN;
-    if (fstat(f->fd, &s)) {
+    if (fstat(f->fd, &s) || !S_ISREG(s.st_mode)) {
         close(f->fd);
         return SQLITE_IOERR_FSTAT;
     }
@@ -251,7 +251,7 @@ static int registered = SQLITE_ERROR;
 
 static void register_once(void)
 {
-    sqlite3_vfs *standard = sqlite3_initialize() ? NULL : sqlite3_vfs_find(NULL);
+    sqlite3_vfs *standard = sqlite3_initialize() ? NULL : sqlite3_vfs_find("unix");
 
     if (!standard)
         return;

@@ -220,7 +220,7 @@ SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS en
        c.tick, c.ticks, c.run_ticks
 FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
--- floor_rise: where the retained floor rises, with rises that follow each other within 1/64 of
+-- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
 -- the run taken as one, for a large allocation is seen while it is being filled (but explicit
 -- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
 -- min_steps; what is far below it is noise, but belongs to the rise it leads up to or ends.
@@ -247,7 +247,7 @@ typical AS MATERIALIZED (
 big AS (
     SELECT r.*, t.near,
            iif(r.tick - lag(r.tick) OVER w
-                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.run_ticks / 64)
+                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.run_ticks / 96)
                    AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
@@ -311,6 +311,47 @@ FROM k
 JOIN k t ON t.run = k.run AND t.type_id = k.type_id
         AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps');
 
+-- floor_trend: does held rise on, seen from far? The run is cut into 12 stretches of as many ticks;
+-- least is what is held at least in one; a short block that lies far below all others of its stretch
+-- does not count, for it may be a torn read. The first does not count: start-up. order_permille is
+-- Kendall's correlation of least with time, grew the growth of the floor that the rest of the run
+-- confirms, fall the largest fall of least, largest the largest rise. rising: at least 0.7 in
+-- order, no fall of 2/5 of the growth, no stretch with 3/4 of it, and growth in the last third.
+--   SELECT type, grew, rising FROM floor_trend;
+CREATE VIEW floor_trend AS
+WITH
+f AS MATERIALIZED (SELECT * FROM retained_floor WHERE run_ticks >= 24 AND held IS NOT NULL),
+n(stretch) AS (VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11)),
+j AS (SELECT f.*, n.stretch, row_number() OVER w AS rank, lead(f.held) OVER w AS second,
+             lead(f.held, 2) OVER w AS third
+      FROM f JOIN n ON n.stretch BETWEEN f.tick * 12 / f.run_ticks
+                                 AND (f.tick + max(f.ticks, 1) - 1) * 12 / f.run_ticks
+      WINDOW w AS (PARTITION BY f.run, f.type_id, n.stretch ORDER BY f.held)),
+q AS MATERIALIZED (
+    SELECT run, type_id, type, stretch,
+           iif(ticks * 24 <= run_ticks AND second - held > 4 * (third - second), second, held)
+               AS least
+    FROM j WHERE rank = 1),
+g AS (SELECT *, min(least) OVER (PARTITION BY run, type_id ORDER BY stretch DESC) AS floor,
+             max(least) OVER (PARTITION BY run, type_id ORDER BY stretch) - least AS fall
+      FROM q),
+d AS (SELECT *, floor - lag(floor) OVER (PARTITION BY run, type_id ORDER BY stretch) AS rise
+      FROM g),
+k AS (SELECT a.run, a.type_id, sum((b.least > a.least) - (b.least < a.least)) AS in_order
+      FROM q a JOIN q b ON b.run = a.run AND b.type_id = a.type_id AND b.stretch > a.stretch
+      GROUP BY a.run, a.type_id),
+u AS (SELECT run, type_id, type, sum(rise > 0) AS rising_stretches,
+             max(floor) - min(floor) AS grew, max(fall) AS fall, max(rise) AS largest,
+             sum(iif(stretch >= 8, rise, 0)) AS late, sum(iif(stretch >= 9, rise, 0)) AS last
+      FROM d GROUP BY run, type_id)
+SELECT u.run, u.type_id, u.type, u.grew, u.fall, u.largest, u.rising_stretches,
+       k.in_order * 1000 / 55 AS order_permille,
+       u.grew >= (SELECT value FROM setting WHERE name = 'min_growth_bytes')
+           AND k.in_order * 1000 / 55 >= 700 AND u.fall * 5 <= u.grew * 2
+           AND u.largest * 4 <= u.grew * 3 AND u.rising_stretches >= 2
+           AND u.late * 100 >= u.grew * 6 AND u.last > 0 AS rising
+FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
+
 -- punctuated_growth: memory that grows in few, discrete, kept steps with little between them.
 -- A step is a rise of the retained floor of at least min_step_bytes and min_step_permille of the
 -- step of rank min_steps. A type of a run is reported when
@@ -318,6 +359,7 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
 --   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
 --   (twice where most steps have a mark of their own);
+-- - floor_trend calls it rising, or no more than in order: it may rest at the end;
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
@@ -334,6 +376,7 @@ gap AS MATERIALIZED (
 v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
              max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
+             min(by_mark) AS each_mark,
              (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
@@ -347,6 +390,9 @@ JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
 WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
   AND v.abrupt
+  AND (v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
+                             WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                OR (v.each_mark AND fall * 5 <= grew * 2))
   AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
        OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
               * (SELECT value FROM setting WHERE name = 'plateau_permille'))
@@ -355,38 +401,23 @@ WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
                            WHERE g.run = v.run AND g.type_id = v.type_id)
 ORDER BY gap.run, gap.type_id, gap.step;
 
--- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or in
--- at least 7 of 11 stretches of the run and also in the last third of it ('steady'). The first
--- and the last twelfth do not count: start-up, and what is not confirmed yet. Growth below
--- min_growth_bytes is no suspicion. bytes_per_hour is meant from the first rise on.
+-- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or
+-- 'steady' as floor_trend sees it. Growth below min_growth_bytes is no suspicion. bytes_per_hour is
+-- meant from the first step on.
 --   SELECT type, shape, grew, bytes_per_hour FROM leak_suspects;
 CREATE VIEW leak_suspects AS
 WITH
-f AS MATERIALIZED (
-    SELECT *, tick * 12 / run_ticks AS stretch FROM retained_floor),
-q AS (SELECT run, type_id, type, stretch, min(floor) AS floor, max(sample) AS sample,
-             count(*) AS blocks
-      FROM f GROUP BY run, type_id, stretch),
-d AS (SELECT *, floor - lag(floor) OVER (PARTITION BY run, type_id ORDER BY stretch) AS rise
-      FROM q),
-u AS (SELECT run, type_id, type,
-             sum(rise > 0) AS rising, sum(iif(stretch >= 8, rise > 0, 0)) AS late,
-             max(iif(stretch <= 1, floor, 0)) AS first, max(floor) AS last,
-             max(rise) AS largest, sum(blocks) AS blocks
-      FROM d WHERE rise IS NOT NULL GROUP BY run, type_id),
-p AS (SELECT run, type, count(*) AS steps, sum(bytes) AS bytes, min(t_s) AS since_s
-      FROM punctuated_growth GROUP BY run, type)
+p AS MATERIALIZED (
+    SELECT run, type, count(*) AS steps, sum(bytes) AS bytes, min(t_s) AS since_s
+    FROM punctuated_growth GROUP BY run, type)
 SELECT u.run, u.type, iif(p.steps IS NULL, 'steady', 'steps') AS shape,
-       coalesce(p.bytes, u.last - u.first) AS grew, p.steps, p.since_s,
-       cast(coalesce(p.bytes, u.last - u.first) * 3600.0
+       coalesce(p.bytes, u.grew) AS grew, p.steps, p.since_s,
+       cast(coalesce(p.bytes, u.grew) * 3600.0
             / (SELECT max(s.until_ns) / 1e9 - ifnull(p.since_s, 0) FROM sample s
                WHERE s.run = u.run) AS INTEGER) AS bytes_per_hour,
-       u.rising AS rising_stretches
-FROM u LEFT JOIN p ON p.run = u.run AND p.type = u.type
-WHERE p.steps IS NOT NULL
-   OR (u.rising >= 7 AND u.late >= 2 AND u.blocks >= 24
-       AND u.last - u.first >= (SELECT value FROM setting WHERE name = 'min_growth_bytes')
-       AND u.largest * 2 < u.last - u.first)
+       u.rising_stretches
+FROM floor_trend u LEFT JOIN p ON p.run = u.run AND p.type = u.type
+WHERE p.steps IS NOT NULL OR u.rising
 ORDER BY u.run DESC, grew DESC;
 
 -- region_row: table region in words, for the views below. page_type: IMAGE (of a program or

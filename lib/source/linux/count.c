@@ -15,7 +15,6 @@
 #include "base/os/os.h"
 
 #define KIND(name) (1u << MT_PAGE_##name)
-#define SCANNED (KIND(RESIDENT) | KIND(ANONYMOUS) | KIND(SWAP) | KIND(HUGE) | KIND(GUARD))
 #define READ (KIND(RESIDENT) | KIND(ANONYMOUS) | KIND(SHARED) | KIND(GUARD))
 #define HUGETLB (KIND(HUGETLB_PRIVATE) | KIND(HUGETLB_SHARED))
 
@@ -110,104 +109,6 @@ static uint32_t run_end(const struct mt_count *c, uint32_t first, uint32_t n, en
         end++;
     }
     return end;
-}
-
-static void forget(struct mt_interval *intervals, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        intervals[i].pages = (struct mt_pages){.known = 0};
-}
-
-static bool is_late(const struct mt_count *c)
-{
-    return c->deadline_ns != 0 && mt_os_monotonic_ns() >= c->deadline_ns;
-}
-
-/* ---- private anonymous memory: scanned ---- */
-
-/* Kernels that scan but do not tell guards from swap may tell them in pagemap. */
-static int add_swapped(struct mt_count *c, struct mt_pages *to, uint64_t start, uint64_t end)
-{
-    struct mt_interval v = {.base = start, .end = end};
-    int error = mt_pagemap_count(&c->pagemap, start, end, &v, 1);
-
-    if (error)
-        return error;
-    to->bytes[MT_PAGE_SWAP] += v.pages.bytes[MT_PAGE_SWAP];
-    to->bytes[MT_PAGE_GUARD] += v.pages.bytes[MT_PAGE_GUARD];
-    return TRACER_OK;
-}
-
-/* Gives the ranges of the last step to the intervals [i, end). */
-static int share_out(struct mt_count *c, uint32_t i, uint32_t end)
-{
-    for (uint32_t k = 0; k < c->scan.n; k++) {
-        const struct mt_scan_region *r = &c->scan.regions[k];
-
-        while (i < end && c->intervals[i].end <= r->start)
-            i++;
-        for (uint32_t j = i; j < end && c->intervals[j].base < r->end; j++) {
-            struct mt_interval *v = &c->intervals[j];
-            uint64_t from = r->start > v->base ? r->start : v->base;
-            uint64_t to = r->end < v->end ? r->end : v->end;
-            int error = TRACER_OK;
-
-            if ((r->categories & MT_SCAN_SWAPPED) && !c->scan.guards)
-                error = add_swapped(c, &v->pages, from, to);
-            else
-                mt_scan_add(&v->pages, r->categories, to - from);
-            if (error)
-                return error;
-        }
-    }
-    return TRACER_OK;
-}
-
-/* Where a call that begins at `at`, in interval `i`, should end: so many mapped bytes further.
- * Holes cost nothing and are not counted, nor are reservations without access: they have no page
- * tables as a rule, and where they have pages the limit on pages holds. */
-static uint64_t slice_end(const struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
-{
-    uint64_t page = c->pagemap.page_bytes;
-    uint64_t left = c->scan.bytes.units / page * page;
-
-    for (;; i++) {
-        const struct mt_interval *v = &c->intervals[i];
-        uint64_t from = at > v->base ? at : v->base;
-        bool reserved = c->snapshot->regions[v->region].protection == 0;
-
-        if (!reserved && v->end - from >= left)
-            return from + left;
-        if (i + 1 == end)
-            return v->end;
-        left -= reserved ? 0 : v->end - from;
-    }
-}
-
-/* Goes on past the deadline until one interval is done, or a large one would never be. */
-static int scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done)
-{
-    struct mt_interval *v = c->intervals;
-    uint64_t at = v[first].base;
-    uint32_t i = first;
-    int error = TRACER_OK;
-
-    while (i < end && !error && !(i > first && is_late(c))) {
-        error =
-            mt_scan_step(&c->scan, at, slice_end(c, at, i, end), MT_SCAN_PRESENT | MT_SCAN_SWAPPED);
-        if (!error)
-            error = share_out(c, i, end);
-        if (error)
-            break;
-        at = c->scan.next;
-        while (i < end && v[i].end <= at)
-            v[i++].pages.known = SCANNED;
-        if (i < end && at < v[i].base)
-            at = v[i].base;
-    }
-    forget(v + i, end - i);
-    *out_done = error ? end : i;
-    return error;
 }
 
 /* ---- files, shared memory, the kernel's pages: read ---- */
@@ -305,7 +206,7 @@ static int read_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *
 
     *out_done = end;
     if (error) {
-        forget(v, n);
+        mt_count_forget(v, n);
         return error;
     }
     for (uint32_t i = 0; i < n && !error; i++)
@@ -335,13 +236,13 @@ int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
         uint32_t end = run_end(c, *next, n_intervals, method);
 
         if (method != METHOD_NONE)
-            forget(intervals + *next, end - *next);
+            mt_count_forget(intervals + *next, end - *next);
         switch (method) {
         case METHOD_NONE: *next = end; continue;
-        case METHOD_SCAN: error = scan_run(c, *next, end, next); break;
+        case METHOD_SCAN: error = mt_count_scan_run(c, *next, end, next); break;
         case METHOD_READ: error = read_run(c, *next, end, next); break;
         }
-        if (is_late(c))
+        if (mt_count_is_late(c))
             return TRACER_OK;
     }
     return error == TRACER_ESTATE ? error : TRACER_OK;

@@ -10,8 +10,11 @@
 struct mt_count {
     struct mt_scan scan;
     struct mt_pagemap pagemap;
-    uint64_t huge_bytes; /* size of a transparent huge page */
-    int64_t deadline_ns; /* monotonic, 0 = none; set before a call */
+    uint64_t huge_bytes;   /* size of a transparent huge page */
+    int64_t deadline_ns;   /* monotonic, 0 = none; set before a call */
+    bool own;              /* the process is this one */
+    bool dense;            /* most of what was scanned last is resident: ask for the rest */
+    uint64_t presumed_end; /* below it, what the last run counted must prove to be mapped */
 
     /* of one call */
     const struct mt_snapshot *snapshot;
@@ -27,5 +30,14 @@ void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *re
  * unknown, so that smaps is used: pagemap would count zero pages as memory. */
 int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
                        struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next);
+
+/* ---- count_anonymous.c ---- */
+
+/* Scans the intervals [first, end), all private and anonymous, and says which was done last. Goes
+ * on past the deadline until one is done. */
+int mt_count_scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done);
+
+void mt_count_forget(struct mt_interval *intervals, uint32_t n);
+bool mt_count_is_late(const struct mt_count *c);
 
 #endif

@@ -25,34 +25,39 @@ static inline bool mt_cursor_char(struct mt_cursor *c, char expected)
     return true;
 }
 
-static inline int mt_cursor_digit(char c)
+/* What a hexadecimal digit is worth; 99 = none. */
+static inline unsigned mt_cursor_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 99;
+    unsigned decimal = (unsigned)(unsigned char)c - '0';
+    unsigned letter = ((unsigned)(unsigned char)c | 0x20u) - 'a';
+
+    if (decimal < 10)
+        return decimal;
+    return letter < 6 ? letter + 10 : 99;
 }
 
-/* An unsigned number of `base`; false without a digit and when it does not fit in 64 bits. */
+/* An unsigned number of `base`; false without a digit and when it does not fit in 64 bits. Inlined
+ * with a constant base, the limits are constants: a list has millions of digits. */
 static inline bool mt_cursor_number(struct mt_cursor *c, unsigned base, uint64_t *out)
 {
-    const char *first = c->at;
+    const uint64_t most = UINT64_MAX / base, last = UINT64_MAX % base;
+    const char *first = c->at, *at = first, *end = c->end;
     uint64_t value = 0;
 
-    for (; c->at < c->end; c->at++) {
-        unsigned digit = (unsigned)mt_cursor_digit(*c->at);
+    for (; at < end; at++) {
+        unsigned digit = mt_cursor_digit(*at);
 
         if (digit >= base)
             break;
-        if (value > (UINT64_MAX - digit) / base)
+        if (value > most || (value == most && digit > last)) {
+            c->at = at;
             return false;
+        }
         value = value * base + digit;
     }
+    c->at = at;
     *out = value;
-    return c->at > first;
+    return at > first;
 }
 
 #endif

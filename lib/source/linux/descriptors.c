@@ -82,6 +82,7 @@ static int open_task_files(struct mt_linux_source *s)
     s->pagemap = open_text(s->task, "pagemap");
     s->task_status = open_text(s->task, "status");
     mt_count_init(&s->count, s->pagemap, s->count.scan.regions, s->count.pagemap.entries, &s->pace);
+    s->count.own = s->live && !s->pid;
     return TRACER_OK;
 }
 

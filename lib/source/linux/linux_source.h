@@ -25,7 +25,8 @@ struct mt_linux_source {
     uint64_t lowest_address;
     uint64_t ticks_per_second;
     struct mt_lines lines;
-    struct mt_pace pace;
+    struct mt_pace pace;      /* of counting */
+    struct mt_pace text_pace; /* of smaps, whose holds cannot be kept short */
     struct mt_count count;
 
     /* devices whose mappings are hugetlb, learned from VmFlags: maps does not tell */

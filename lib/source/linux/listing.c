@@ -26,6 +26,9 @@ static void take_line(struct mt_snapshot *out, struct mt_smaps *record, const ch
     const char *name;
     size_t name_bytes;
 
+    /* keys begin with a capital letter, addresses do not */
+    if (n > 0 && line[0] >= 'G' && line[0] <= 'Z' && mt_smaps_line(record, line, n))
+        return;
     if (mt_maps_parse(line, n, &region, &name, &name_bytes)) {
         mt_smaps_open(record, mt_region_list_add(out, &region, name, name_bytes));
     } else if (!mt_smaps_line(record, line, n)) {
@@ -43,7 +46,7 @@ static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_
 
     mt_region_list_begin(out);
     /* maps holds the lock for moments only, and gaps would tear it more often */
-    mt_lines_start(&s->lines, fd, chunk, chunk == SMAPS_CHUNK ? &s->pace : NULL);
+    mt_lines_start(&s->lines, fd, chunk, chunk == SMAPS_CHUNK ? &s->text_pace : NULL);
     while ((got = mt_lines_next(&s->lines, &line, &n)) > 0)
         take_line(out, &record, line, n);
     mt_smaps_open(&record, NULL);

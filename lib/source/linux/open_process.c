@@ -22,6 +22,10 @@
 #define PATH_BYTES 1024
 #define LOWEST_ADDRESS_DEFAULT 65536
 
+/* One region can hold the lock for many milliseconds here, which no gap makes shorter. Gaps are for
+ * the many short reads, and each costs what reading several regions does. */
+#define SMAPS_GAP_FROM_NS 1000000
+
 static int count_pages(struct mt_source *source, const struct mt_snapshot *snapshot,
                        struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
                        int64_t deadline_ns)
@@ -57,6 +61,7 @@ struct mt_linux_source *mt_linux_new(void)
     s->leader = s->task = s->maps = s->smaps = s->pagemap = -1;
     s->status = s->stat = s->task_status = -1;
     s->lowest_address = LOWEST_ADDRESS_DEFAULT;
+    s->text_pace.gap_from_ns = SMAPS_GAP_FROM_NS;
     s->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
     s->count.pagemap.entries = (uint64_t *)(void *)block;
     s->count.scan.regions = (struct mt_scan_region *)(void *)(block + entries);
@@ -118,6 +123,9 @@ static int open_directories(struct mt_linux_source *s, const char *proc_root)
         s->task = openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     if (s->task >= 0)
         return TRACER_OK;
+    if (error == EMFILE || error == ENFILE)
+        return mt_error_set(TRACER_ELIMIT, "no descriptor is left (%s): raise ulimit -n",
+                            strerror(error));
     if (access(proc_root, F_OK) || !s->pid)
         return mt_error_set(TRACER_EUNSUPPORTED, "%s is not there (%s): mount procfs", proc_root,
                             strerror(error));

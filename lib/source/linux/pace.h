@@ -8,7 +8,8 @@
 
 struct mt_pace {
     int64_t begun_ns;
-    int64_t held_ns; /* since the last gap */
+    int64_t held_ns;     /* since the last gap */
+    int64_t gap_from_ns; /* held_ns that calls for a gap; 0 = the default */
 };
 
 /* Around one system call that holds the lock. The end returns its time and may sleep. */

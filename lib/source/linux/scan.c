@@ -30,6 +30,7 @@ void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, str
     *s = (struct mt_scan){.fd = fd, .regions = regions, .pace = pace};
     s->bytes = (struct mt_slice){16 * MIB, MIB, 16384 * MIB};
     s->pages = (struct mt_slice){8192, 1024, 65536};
+    s->dense = s->bytes;
     if (fd < 0)
         return;
     s->works = accepts(s, MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE);
@@ -53,34 +54,62 @@ static void adapt(struct mt_scan *s, uint64_t covered, uint64_t found, int64_t n
     mt_slice_adapt(&s->pages, found, ns);
 }
 
+/* Returns the number of ranges and the time, -1 when the kernel refuses. */
+static int ask(struct mt_scan *s, struct mt_scan_arg *arg, int64_t *out_ns)
+{
+    int n;
+
+    arg->size = sizeof(*arg);
+    arg->vec = (uintptr_t)s->regions;
+    arg->vec_len = MT_SCAN_REGIONS;
+    arg->return_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE |
+                       (s->guards ? MT_SCAN_GUARD : 0);
+    mt_pace_begin(s->pace);
+    n = ioctl(s->fd, MT_SCAN_IOCTL, arg);
+    *out_ns = mt_pace_end(s->pace);
+    if (n < 0)
+        mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
+    s->n = n > 0 ? (uint32_t)n : 0;
+    s->next = s->n == MT_SCAN_REGIONS ? s->regions[n - 1].end : arg->end;
+    return n;
+}
+
 int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any)
 {
     struct mt_scan_arg arg = {
-        .size = sizeof(arg),
         .start = start,
         .end = end,
-        .vec = (uintptr_t)s->regions,
-        .vec_len = MT_SCAN_REGIONS,
         .max_pages = s->pages.units,
         .category_anyof_mask = any,
-        .return_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE |
-                       (s->guards ? MT_SCAN_GUARD : 0),
     };
     uint64_t found;
     int64_t ns;
-    int n;
 
-    mt_pace_begin(s->pace);
-    n = ioctl(s->fd, MT_SCAN_IOCTL, &arg);
-    ns = mt_pace_end(s->pace);
-    if (n < 0)
-        return mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
-    found = pages_found(s, (uint32_t)n);
-    s->n = (uint32_t)n;
-    s->next = end;
-    if (s->n == MT_SCAN_REGIONS || found >= arg.max_pages)
-        s->next = s->regions[n - 1].end;
+    if (ask(s, &arg, &ns) < 0)
+        return TRACER_EIO;
+    found = pages_found(s, s->n);
+    if (found >= arg.max_pages)
+        s->next = s->regions[s->n - 1].end;
     adapt(s, s->next - start, found, ns);
+    return TRACER_OK;
+}
+
+/* Without a limit on pages: those of a hole in the page tables cost nothing. */
+int mt_scan_rest(struct mt_scan *s, uint64_t start, uint64_t end)
+{
+    struct mt_scan_arg arg = {
+        .start = start,
+        .end = end,
+        .category_inverted = MT_SCAN_PRESENT,
+        .category_anyof_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE,
+    };
+    uint64_t covered;
+    int64_t ns;
+
+    if (ask(s, &arg, &ns) < 0)
+        return TRACER_EIO;
+    covered = s->next - start;
+    mt_slice_adapt(&s->dense, covered < s->dense.units ? covered : s->dense.units, ns);
     return TRACER_OK;
 }
 

@@ -21,6 +21,7 @@ struct mt_scan {
     struct mt_pace *pace;
     struct mt_slice bytes; /* mapped bytes of one call */
     struct mt_slice pages; /* matching pages of one call */
+    struct mt_slice dense; /* mapped bytes of one call that asks for what is missing */
 
     /* what the last step found */
     uint32_t n;    /* of regions */
@@ -33,6 +34,10 @@ void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, str
 /* Fills `regions` with the pages of [start, end) that are in any category of `any`, and sets `n`
  * and `next` (`end` = done). TRACER_EIO when the kernel refuses. */
 int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any);
+
+/* The same the other way round: fills `regions` with all that is not plainly resident small pages.
+ * What has no mapping is in neither, so the caller must know what is mapped. */
+int mt_scan_rest(struct mt_scan *s, uint64_t start, uint64_t end);
 
 /* Adds `bytes` of one region's kind to the counts of private anonymous memory. */
 void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes);

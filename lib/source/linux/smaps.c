@@ -90,6 +90,12 @@ void mt_smaps_open(struct mt_smaps *s, struct mt_region *region)
     s->guess = 0;
 }
 
+static bool is_key(unsigned k, const char *line, size_t n_bytes)
+{
+    return n_bytes > keys[k].bytes && line[keys[k].bytes] == ':' &&
+           !memcmp(keys[k].name, line, keys[k].bytes);
+}
+
 static unsigned key_find(unsigned guess, const char *name, size_t bytes)
 {
     for (unsigned i = 0; i < MT_COUNT_OF(keys); i++) {
@@ -101,15 +107,31 @@ static unsigned key_find(unsigned guess, const char *name, size_t bytes)
     return MT_COUNT_OF(keys);
 }
 
-static void read_flags(struct mt_region *r, struct mt_cursor c)
+static uint32_t parse_flags(struct mt_cursor c)
 {
+    uint32_t flags = 0;
+
     for (mt_cursor_blanks(&c); c.end - c.at >= 2; mt_cursor_blanks(&c)) {
-        r->flags |= MT_REGION_FLAGS_KNOWN;
+        flags |= MT_REGION_FLAGS_KNOWN;
         for (unsigned i = 0; i < MT_COUNT_OF(vm_flags); i++)
             if (!memcmp(vm_flags[i].code, c.at, 2))
-                r->flags |= vm_flags[i].flag;
+                flags |= vm_flags[i].flag;
         c.at += 2;
     }
+    return flags;
+}
+
+/* Most regions have the flags of the one before. */
+static void read_flags(struct mt_smaps *s, struct mt_cursor c)
+{
+    size_t n = (size_t)(c.end - c.at);
+
+    if (n == 0 || n != s->flags_bytes || memcmp(s->flags_text, c.at, n) != 0) {
+        s->flags = parse_flags(c);
+        s->flags_bytes = n <= sizeof(s->flags_text) ? n : 0;
+        memcpy(s->flags_text, c.at, s->flags_bytes);
+    }
+    s->region->flags |= s->flags;
 }
 
 /* Adds kB to a kind of page. More than the region is large cannot be (a wrapped counter, another
@@ -153,22 +175,37 @@ static bool looks_like_range(const char *text, size_t n)
     return blank && memchr(text, '-', (size_t)(blank - text));
 }
 
-bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
+/* The key of a line; MT_COUNT_OF(keys) for one that is not known. False = not a line of smaps. */
+static bool find_key(const struct mt_smaps *s, const char *line, size_t n_bytes, unsigned *out_key)
 {
-    const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
-    unsigned key;
+    const char *colon;
 
+    *out_key = s->guess;
+    if (s->guess < MT_COUNT_OF(keys) && is_key(s->guess, line, n_bytes))
+        return true;
+    colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
     if (!colon)
         return false;
-    key = key_find(s->guess, line, (size_t)(colon - line));
+    *out_key = key_find(s->guess, line, (size_t)(colon - line));
+    return *out_key < MT_COUNT_OF(keys) || !looks_like_range(line, (size_t)(colon - line));
+}
+
+bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
+{
+    struct mt_cursor c;
+    unsigned key;
+
+    if (!find_key(s, line, n_bytes, &key))
+        return false;
     if (key == MT_COUNT_OF(keys))
-        return !looks_like_range(line, (size_t)(colon - line));
+        return true;
     s->guess = key + 1;
     if (!s->region || keys[key].kind == IGNORED)
         return true;
+    c = (struct mt_cursor){line + keys[key].bytes + 1, line + n_bytes};
     if (keys[key].kind == VM_FLAGS)
-        read_flags(s->region, (struct mt_cursor){colon + 1, line + n_bytes});
+        read_flags(s, c);
     else
-        read_value(s, keys[key].kind, (struct mt_cursor){colon + 1, line + n_bytes});
+        read_value(s, keys[key].kind, c);
     return true;
 }

@@ -12,6 +12,9 @@ struct mt_smaps {
     struct mt_region *region; /* whose lines come; NULL = none wanted */
     uint32_t impossible;      /* kinds of page of which a value cannot be */
     unsigned guess;           /* the key that will come next, if kernels keep their order */
+    uint32_t flags;           /* of the VmFlags read last, whose text is … */
+    size_t flags_bytes;
+    char flags_text[96];
 };
 
 /* Closes the record before (if any) and opens that of `region`, NULL = nobody's. */

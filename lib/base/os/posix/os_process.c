@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/random.h>
@@ -73,6 +74,13 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
         return false;
     memcpy(out + used, path, strlen(path) + 1);
     return true;
+}
+
+bool mt_os_path_regular(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
 void mt_os_library_pin(void)

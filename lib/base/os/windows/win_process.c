@@ -31,6 +31,13 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
     return units > 0 && units < PATH_UNITS && mt_win_utf8(full, units, out, out_bytes) > 0;
 }
 
+/* Folders are told apart by SQLite; a name in a folder is never a pipe or a device here. */
+bool mt_os_path_regular(const char *path)
+{
+    (void)path;
+    return true;
+}
+
 void mt_os_library_pin(void)
 {
     static const char here;

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: memtracer check: a verdict with limits, for a build that shall fail when memory leaks.
+ * In: tracer_reader_verdict() and rules such as heap<1MiB/h. Out: a line a finding. */
+#include <stdio.h>
+#include <string.h>
+
+#include "human.h"
+#include "judgement.h"
+#include "options.h"
+
+static const char help[] =
+    "usage: memtracer check FILE [--allow RULE]... [--since MOMENT] [--until MOMENT]\n"
+    "\n"
+    "For a build or a nightly test: says nothing and exits 0 unless a type leaks more than it "
+    "may.\n"
+    "\n"
+    "  --allow RULE    TYPE<BYTES/TIME, a rate: heap<1MiB/h, *<64KiB/min (s, min, h, day), or\n"
+    "                  TYPE<BYTES, all that was kept: stack<512KiB. * is every type without a\n"
+    "                  rule of its own. May be given several times\n"
+    "  --json          machine-readable: {\"findings\": […], …}\n"
+    "\n"
+    "Example:\n"
+    "  memtracer run -o test.db -- ./soak-test && memtracer check test.db --allow 'heap<1MiB/h'\n"
+    "\n"
+    "What counts as a leak is what memtracer verdict says.\n"
+    "Exit: 0 nothing leaks more than it may, 1 usage, 2 the file cannot be read, 3 a type leaks\n"
+    "more, 4 too short to say.\n";
+
+struct rule {
+    char type[32];
+    double bytes;
+    double per_s; /* seconds the bytes are for; 0 = in all */
+};
+
+static bool parse_time(const char *text, double *out_s)
+{
+    static const struct {
+        const char *name;
+        double s;
+    } units[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"day", 86400}};
+
+    for (size_t i = 0; i < COUNT_OF(units); i++)
+        if (!strcmp(units[i].name, text)) {
+            *out_s = units[i].s;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_rule(const char *text, struct rule *out)
+{
+    const char *less = strchr(text, '<'), *slash = less ? strchr(less, '/') : NULL;
+    char amount[64];
+    int64_t bytes;
+
+    if (!less || less == text || (size_t)(less - text) >= sizeof(out->type))
+        return false;
+    snprintf(out->type, sizeof(out->type), "%.*s", (int)(less - text), text);
+    snprintf(amount, sizeof(amount), "%.*s", slash ? (int)(slash - less - 1) : 63, less + 1);
+    out->per_s = 0;
+    if (!human_parse_bytes(amount, &bytes) || (slash && !parse_time(slash + 1, &out->per_s)))
+        return false;
+    out->bytes = (double)bytes;
+    return true;
+}
+
+static const struct rule *rule_for(const struct rule *rules, int n, const char *type)
+{
+    const struct rule *any = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(rules[i].type, type))
+            return &rules[i];
+        if (!strcmp(rules[i].type, "*"))
+            any = &rules[i];
+    }
+    return any;
+}
+
+static bool allowed(const struct rule *rule, const tracer_type_verdict *t)
+{
+    if (!rule)
+        return false;
+    return rule->per_s > 0 ? t->bytes_per_s * rule->per_s < rule->bytes
+                           : (double)t->kept_bytes < rule->bytes;
+}
+
+static void print_finding(struct answer *a, const tracer_verdict *v, uint32_t k)
+{
+    char text[SENTENCE_BYTES];
+
+    sentence_type(v, k, text);
+    if (!a->json) {
+        puts(text);
+        return;
+    }
+    json_open(&a->out, NULL, '{');
+    json_string(&a->out, "type", v->types[k]->type);
+    json_string(&a->out, "sentence", text);
+    json_real(&a->out, "bytes_per_s", v->types[k]->bytes_per_s);
+    json_integer(&a->out, "kept_bytes", v->types[k]->kept_bytes);
+    json_close(&a->out, '}');
+}
+
+static int check(struct answer *a, const tracer_verdict *v, const struct rule *rules, int n)
+{
+    int findings = 0;
+
+    if (a->json) {
+        json_open(&a->out, NULL, '{');
+        json_bool(&a->out, "too_short", v->too_short != 0);
+        json_open(&a->out, "findings", '[');
+    }
+    for (uint32_t k = 0; k < v->n_types; k++) {
+        if (!v->types[k]->leak || allowed(rule_for(rules, n, v->types[k]->type), v->types[k]))
+            continue;
+        print_finding(a, v, k);
+        findings++;
+    }
+    if (a->json) {
+        json_close(&a->out, ']');
+        json_close(&a->out, '}');
+    } else if (!findings && v->too_short) {
+        puts("too short to say; memtracer verdict tells what is missing");
+    }
+    return findings ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct answer a = {0};
+    struct judgement_question q = {0};
+    struct text_list allow = {0};
+    struct rule rules[OPTIONS_LIST_MAX];
+    const tracer_verdict *v = NULL;
+    const struct option_spec specs[] = {
+        {"allow", 0, OPTION_LIST, &allow},
+        {"since", 0, OPTION_TEXT, &q.since},
+        {"until", 0, OPTION_TEXT, &q.until},
+        {"measure", 0, OPTION_TEXT, &q.measure},
+        {"run", 0, OPTION_NUMBER, &q.run},
+        {"json", 0, OPTION_FLAG, &a.json},
+        {0},
+    };
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
+
+    if (code != OPTIONS_GO_ON)
+        return code;
+    for (int i = 0; i < allow.n; i++)
+        if (!parse_rule(allow.items[i], &rules[i])) {
+            complain("check: \"%s\" is no rule such as heap<1MiB/h or stack<512KiB",
+                     allow.items[i]);
+            return TOOL_USAGE;
+        }
+    code = answer_open(&a, argv[first]);
+    if (!code)
+        code = judgement_ask(&a, &q, &v);
+    if (!code)
+        code = check(&a, v, rules, allow.n);
+    tracer_verdict_free(v);
+    answer_close(&a);
+    return code;
+}
+
+const struct command command_check = {"check", "fail a build when memory leaks", help, run};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: memtracer import: a series of memory as CSV → a memtracer file.
+ * In: a CSV file, optional files of marks and of process starts. Out: a file that every other
+ * command answers about. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "csv.h"
+#include "memtracer/import.h"
+#include "options.h"
+
+static const char help[] =
+    "usage: memtracer import --csv FILE -o FILE.db [options]\n"
+    "\n"
+    "Makes a memtracer file of a series that was measured elsewhere. The first line of the CSV\n"
+    "names its columns: t_ns (nanoseconds since 1970 or since any other moment, rising), then a\n"
+    "memory type each (heap, stack …; other names become types of their own), in whole bytes;\n"
+    "an empty field is unknown.\n"
+    "  TYPE          resident bytes, or what --measure says\n"
+    "  TYPE.COLUMN   one column of the type: heap.swap, private.size, stack.blocks\n"
+    "  regions       the number of mappings\n"
+    "  =COUNTER      a counter: =heap_in_use, =heap_free, =threads\n"
+    "\n"
+    "  --csv FILE          the series\n"
+    "  -o, --output FILE   the file to write; a memtracer file gets further runs\n"
+    "  --measure M         resident (default) or committed: what the types' values are\n"
+    "  --markers FILE      lines t_ns,label: what the program did when\n"
+    "  --sessions FILE     lines t_ns: a new life of the process began there\n"
+    "  --limit BYTES       what all types together must not pass\n"
+    "  --max-regions N     the most mappings there may be\n"
+    "  --label LABEL       names the runs; default \"import\"\n"
+    "\n"
+    "Example:\n"
+    "  memtracer import --csv series.csv --markers reloads.csv -o series.db\n"
+    "  memtracer verdict series.db\n"
+    "\n"
+    "Exit: 0 written, 1 usage, 2 a file cannot be read or written.\n";
+
+#define MOST_COLUMNS 256
+
+enum { COLUMN_REGIONS = -2, COLUMN_COUNTER = -1 };
+
+struct field {
+    int column;     /* TRACER_COLUMN_…, or COLUMN_… */
+    uint32_t place; /* in `types` */
+    char name[64];  /* of a counter */
+};
+
+/* A second file in order of time, one line ahead. */
+struct side {
+    struct csv csv;
+    bool there; /* a line is waiting */
+    int64_t t_ns;
+    char text[512];
+};
+
+struct importing {
+    tracer_import *to;
+    struct csv csv;
+    struct side marks, lives;
+    struct field fields[MOST_COLUMNS];
+    unsigned n_fields;
+    tracer_type_bytes types[TRACER_TYPE_CAPACITY];
+    uint32_t n_types;
+    int plain; /* the column of a type's name alone */
+};
+
+static const char *const column_names[] = {
+    "size",       "committed",    "charged",   "private", "ws",
+    "ws_private", "ws_shareable", "ws_shared", "pss",     "swap",
+    "locked",     "huge",         "lazy_free", "blocks",  "largest",
+};
+
+static uint64_t *column_of(tracer_type_bytes *t, int column)
+{
+    uint64_t *const of[] = {
+        &t->size_bytes,      &t->committed_bytes,  &t->charged_bytes,      &t->private_bytes,
+        &t->ws_bytes,        &t->ws_private_bytes, &t->ws_shareable_bytes, &t->ws_shared_bytes,
+        &t->pss_bytes,       &t->swap_bytes,       &t->locked_bytes,       &t->huge_bytes,
+        &t->lazy_free_bytes, &t->n_blocks,         &t->largest_bytes,
+    };
+
+    return of[column];
+}
+
+static int side_next(struct side *s)
+{
+    char *line = s->csv.file ? csv_line(&s->csv) : NULL;
+    const char *rest = line;
+
+    s->there = false;
+    if (!line)
+        return TOOL_OK;
+    if (!csv_integer(&rest, &s->t_ns))
+        return csv_wrong(&s->csv, "a time in nanoseconds is missing");
+    rest += *rest == ',' || *rest == ' ';
+    snprintf(s->text, sizeof(s->text), "%s", rest);
+    s->there = true;
+    return TOOL_OK;
+}
+
+static int side_open(struct side *s, const char *path)
+{
+    int code = path ? csv_open(&s->csv, path) : TOOL_OK;
+
+    return code ? code : side_next(s);
+}
+
+/* "heap", "heap.swap" → a place among the types and a column. */
+static int name_type(struct importing *im, const char *name, struct field *f)
+{
+    const char *dot = strchr(name, '.');
+    char type[64];
+    uint32_t id;
+
+    f->column = dot ? -3 : im->plain;
+    for (size_t c = 0; dot && c < COUNT_OF(column_names); c++)
+        if (!strcmp(dot + 1, column_names[c]))
+            f->column = (int)c;
+    if (f->column == -3)
+        return csv_wrong(&im->csv, "a type has no such column");
+    snprintf(type, sizeof(type), "%.*s", dot ? (int)(dot - name) : 63, name);
+    if (tracer_import_type(im->to, type, &id))
+        return csv_wrong(&im->csv, tracer_last_error());
+    for (f->place = 0; f->place < im->n_types; f->place++)
+        if (im->types[f->place].type == id)
+            return TOOL_OK;
+    im->types[im->n_types++].type = id;
+    return TOOL_OK;
+}
+
+static int read_header(struct importing *im)
+{
+    char *line = csv_line(&im->csv);
+    const char *rest = line;
+    char name[128];
+
+    if (!line || !csv_text(&rest, name, sizeof(name)) || strcmp(name, "t_ns") != 0)
+        return csv_wrong(&im->csv, "the first column must be t_ns");
+    while (csv_text(&rest, name, sizeof(name))) {
+        struct field *f = &im->fields[im->n_fields];
+        int code = TOOL_OK;
+
+        if (im->n_fields == MOST_COLUMNS)
+            return csv_wrong(&im->csv, "too many columns");
+        snprintf(f->name, sizeof(f->name), "%.63s", name + (name[0] == '='));
+        if (!strcmp(name, "regions") || name[0] == '=')
+            f->column = name[0] == '=' ? COLUMN_COUNTER : COLUMN_REGIONS;
+        else
+            code = name_type(im, name, f);
+        if (code)
+            return code;
+        im->n_fields++;
+    }
+    return TOOL_OK;
+}
+
+static int take_field(struct importing *im, const struct field *f, bool known, int64_t value)
+{
+    tracer_type_bytes *t = &im->types[f->place];
+
+    if (f->column < 0) {
+        if (known && tracer_import_counter(im->to, f->name, (uint64_t)value))
+            return csv_wrong(&im->csv, tracer_last_error());
+        return TOOL_OK;
+    }
+    if (known)
+        *column_of(t, f->column) = (uint64_t)value;
+    t->known &= ~(1u << f->column);
+    t->known |= (known ? 1u : 0u) << f->column;
+    return TOOL_OK;
+}
+
+/* Marks and lives that come before the sample at `t_ns`. */
+static int catch_up(struct importing *im, int64_t t_ns)
+{
+    int error = 0, code = TOOL_OK;
+
+    while (!error && !code && im->lives.there && im->lives.t_ns <= t_ns) {
+        error = tracer_import_life(im->to, im->lives.t_ns);
+        code = side_next(&im->lives);
+    }
+    while (!error && !code && im->marks.there && im->marks.t_ns <= t_ns) {
+        error = tracer_import_mark(im->to, im->marks.t_ns, im->marks.text);
+        code = side_next(&im->marks);
+    }
+    return error ? complain_library(im->csv.path, error) : code;
+}
+
+static int read_row(struct importing *im, const char *line)
+{
+    int64_t t_ns, value;
+    int code, error;
+
+    if (!csv_integer(&line, &t_ns))
+        return csv_wrong(&im->csv, "the time is no whole number");
+    code = catch_up(im, t_ns);
+    for (unsigned k = 0; k < im->n_fields && !code; k++) {
+        bool known;
+
+        if (*line != ',')
+            return csv_wrong(&im->csv, "a field is missing");
+        line++;
+        known = csv_integer(&line, &value) && value >= 0;
+        code = take_field(im, &im->fields[k], known, known ? value : 0);
+    }
+    if (!code && *line)
+        return csv_wrong(&im->csv, "a field too many, or no whole number of bytes");
+    if (code)
+        return code;
+    error = tracer_import_sample(im->to, t_ns, im->types, im->n_types);
+    return error ? csv_wrong(&im->csv, tracer_last_error()) : TOOL_OK;
+}
+
+static int import(struct importing *im, const char *marks, const char *lives)
+{
+    char *line;
+    int code = side_open(&im->marks, marks);
+
+    if (!code)
+        code = side_open(&im->lives, lives);
+    if (!code)
+        code = read_header(im);
+    while (!code && (line = csv_line(&im->csv)))
+        code = read_row(im, line);
+    if (!code)
+        code = catch_up(im, INT64_MAX);
+    csv_close(&im->marks.csv);
+    csv_close(&im->lives.csv);
+    return code;
+}
+
+static int import_file(const char *csv, const char *output, const tracer_import_options *options,
+                       int plain, const char *const *sides)
+{
+    static struct importing im;
+    int code = csv_open(&im.csv, csv), error;
+
+    im.plain = plain;
+    if (code)
+        return code;
+    error = tracer_import_open(output, options, &im.to);
+    if (!error) {
+        code = import(&im, sides[0], sides[1]);
+        error = tracer_import_close(im.to);
+    }
+    csv_close(&im.csv);
+    return error && !code ? complain_library(output, error) : code;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    const char *csv = NULL, *output = NULL, *measure = "resident", *sides[2] = {NULL, NULL};
+    tracer_import_options options = {.size = sizeof(options)};
+    const struct option_spec specs[] = {
+        {"csv", 0, OPTION_TEXT, &csv},
+        {"output", 'o', OPTION_TEXT, &output},
+        {"measure", 0, OPTION_TEXT, &measure},
+        {"markers", 0, OPTION_TEXT, &sides[0]},
+        {"sessions", 0, OPTION_TEXT, &sides[1]},
+        {"limit", 0, OPTION_BYTES, &options.limit_bytes},
+        {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
+        {"label", 0, OPTION_TEXT, &options.label},
+        {0},
+    };
+    int first,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false}, &first);
+
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (!csv || !output) {
+        complain("import: --csv FILE and -o FILE are needed");
+        return TOOL_USAGE;
+    }
+    if (strcmp(measure, "resident") != 0 && strcmp(measure, "committed") != 0) {
+        complain("import: --measure is resident or committed");
+        return TOOL_USAGE;
+    }
+    return import_file(csv, output, &options,
+                       measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED, sides);
+}
+
+const struct command command_import = {"import", "a series measured elsewhere into a file", help,
+                                       run};

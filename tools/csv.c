@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: lines and fields of plain CSV.
+ * In: a file. Out: text and whole numbers. Called by cmd_import.c. Knows no column. */
+#include "csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+int csv_open(struct csv *c, const char *path)
+{
+    c->path = path;
+    c->line = 0;
+    c->file = fopen(path, "r");
+    if (c->file)
+        return TOOL_OK;
+    complain("%s: %s", path, strerror(errno));
+    return TOOL_ENVIRONMENT;
+}
+
+void csv_close(struct csv *c)
+{
+    if (c->file)
+        fclose(c->file);
+    c->file = NULL;
+}
+
+char *csv_line(struct csv *c)
+{
+    while (fgets(c->text, sizeof(c->text), c->file)) {
+        c->line++;
+        c->text[strcspn(c->text, "\r\n")] = '\0';
+        if (c->text[0])
+            return c->text;
+    }
+    return NULL;
+}
+
+int csv_wrong(const struct csv *c, const char *what)
+{
+    complain("%s, line %" PRId64 ": %s", c->path, c->line, what);
+    return TOOL_ENVIRONMENT;
+}
+
+bool csv_integer(const char **p, int64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(*p, &end, 10);
+    if (errno || end == *p)
+        return false;
+    *p = end;
+    return true;
+}
+
+bool csv_text(const char **p, char *out, size_t out_bytes)
+{
+    size_t n = strcspn(*p, ",");
+
+    if (!**p)
+        return false;
+    snprintf(out, out_bytes, "%.*s", (int)n, *p);
+    *p += n + ((*p)[n] == ',');
+    return true;
+}
