@@ -4,6 +4,8 @@
  * Called by heap_chunks.c, which walks regions. Must not believe a header alone: each is checked
  * against its own place or size.
  *
+ * musl (mallocng): a group begins with the address of its descriptor, which has the group's address
+ *   and, where the group is a mapping of its own, its number of pages.
  * CPython: an arena is 1 MiB of pools of 16 KiB (256 KiB of 4 KiB before 3.10); the header of a
  *   pool ends with { size class, next free offset, last such offset }, the last of which follows
  *   from the class.
@@ -27,6 +29,7 @@
 
 const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS] = {
     [MT_BLOCK_MALLOC] = {"malloc block", MT_TYPE_HEAP, MT_RANK_CHUNK, MT_CLAIM_APART},
+    [MT_BLOCK_MUSL] = {"malloc group", MT_TYPE_HEAP, MT_RANK_CHUNK, 0},
     [MT_BLOCK_PYTHON] = {"python arenas", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
     [MT_BLOCK_RUBY] = {"ruby heap", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
     [MT_BLOCK_LUAJIT] = {"luajit heap", MT_TYPE_MANAGED_HEAP, MT_RANK_CHUNK, 0},
@@ -37,6 +40,28 @@ static bool answer(struct mt_block *out, uint64_t end, enum mt_block_kind kind, 
 {
     *out = (struct mt_block){.end = end, .kind = (uint8_t)kind, .confidence = confidence};
     return true;
+}
+
+/* ---- musl ---- */
+
+#define MUSL_PAGES_SHIFT 12
+
+struct musl_descriptor {
+    uint64_t previous, next, group, masks, sizes;
+};
+
+bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                        struct mt_block *out)
+{
+    struct musl_descriptor d;
+    uint64_t at, pages;
+
+    if (!mt_remote_read(look->remote, base, &at, sizeof(at)) || at % 8 ||
+        !mt_remote_read(look->remote, at, &d, sizeof(d)) || d.group != base)
+        return false;
+    pages = d.sizes >> MUSL_PAGES_SHIFT;
+    return pages > 0 && pages <= (limit - base) / look->remote->page_bytes &&
+           answer(out, base + pages * look->remote->page_bytes, MT_BLOCK_MUSL, MT_CONFIDENCE_B);
 }
 
 /* ---- CPython ---- */
@@ -103,31 +128,44 @@ static bool read_ruby(const struct mt_look *look, uint64_t base, uint64_t limit,
 
 /* ---- LuaJIT ---- */
 
+/* `bytes` is the size in its header, less the foot. */
+static bool is_luajit_object(const struct mt_look *look, const uint64_t *w, uint64_t bytes)
+{
+    return w[0] == 1 && (w[1] & 7) == 2 &&
+           (bytes + LUAJIT_DIRECT_FOOT) % look->remote->page_bytes == 0;
+}
+
+/* The second chunk agrees with the first about whether that is in use. */
+static bool is_luajit_segment(const struct mt_look *look, const uint64_t *w, uint64_t base,
+                              uint64_t limit)
+{
+    uint64_t next[2], bytes = w[1] & ~UINT64_C(7);
+
+    if (w[0] != 0 || (w[1] & 5) != 1 ||
+        !mt_remote_read(look->remote, base + bytes, next, sizeof(next)))
+        return false;
+    return (next[1] & 1) == (w[1] >> 1 & 1) && (next[1] & ~UINT64_C(7)) <= limit - base - bytes;
+}
+
 static bool read_luajit(const struct mt_look *look, uint64_t base, uint64_t limit,
                         struct mt_block *out)
 {
-    uint64_t w[2], next[2], bytes;
+    uint64_t w[2], bytes;
 
     if (!mt_remote_read(look->remote, base, w, sizeof(w)))
         return false;
     bytes = w[1] & ~UINT64_C(7);
     if (bytes < 2 * sizeof(w) || bytes >= limit - base)
         return false;
-    if (w[0] == 1 && (w[1] & 7) == 2)
-        return (bytes + LUAJIT_DIRECT_FOOT) % look->remote->page_bytes == 0 &&
-               bytes + LUAJIT_DIRECT_FOOT <= limit - base &&
-               answer(out, base + bytes + LUAJIT_DIRECT_FOOT, MT_BLOCK_LUAJIT, MT_CONFIDENCE_B);
-    if (w[0] != 0 || !(w[1] & 1) || (w[1] & 4) ||
-        !mt_remote_read(look->remote, base + bytes, next, sizeof(next)))
-        return false;
-    return (next[1] & 1) == (w[1] >> 1 & 1) && (next[1] & ~UINT64_C(7)) <= limit - base - bytes &&
+    if (is_luajit_object(look, w, bytes) && bytes + LUAJIT_DIRECT_FOOT <= limit - base)
+        return answer(out, base + bytes + LUAJIT_DIRECT_FOOT, MT_BLOCK_LUAJIT, MT_CONFIDENCE_B);
+    return is_luajit_segment(look, w, base, limit) &&
            answer(out, limit, MT_BLOCK_LUAJIT, MT_CONFIDENCE_C);
 }
 
 /* ---- V8 ---- */
 
-static bool read_v8(const struct mt_look *look, uint64_t base, uint64_t limit,
-                    struct mt_block *out)
+static bool read_v8(const struct mt_look *look, uint64_t base, uint64_t limit, struct mt_block *out)
 {
     uint64_t w[5], end;
 

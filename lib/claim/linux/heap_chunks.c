@@ -149,6 +149,9 @@ static bool read_block(const struct mt_chunks *c, const struct mt_look *look, ui
 
     if (read_malloc(look, base, limit, out) && respects_known(c, base, out->end))
         return true;
+    if ((!look->self || look->allocator == MT_ALLOCATOR_MUSL) &&
+        mt_musl_block_read(look, base, limit, out))
+        return true;
     if (!look->runtimes)
         return false;
     k = mt_spans_from(c->known, c->n_known, base);
@@ -233,8 +236,7 @@ static void keep_guesses(struct mt_chunks *c, uint32_t first)
 
         if (b.kind == MT_BLOCK_MALLOC)
             b.confidence = mt_guesses_confidence(&c->guesses, &b);
-        if (b.kind != MT_BLOCK_MALLOC ||
-            (b.confidence && b.end - b.base >= GUESSED_BYTES_LEAST))
+        if (b.kind != MT_BLOCK_MALLOC || (b.confidence && b.end - b.base >= GUESSED_BYTES_LEAST))
             l->blocks[kept++] = b;
     }
     l->n_blocks = kept;

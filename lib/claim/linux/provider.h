@@ -110,6 +110,7 @@ void mt_chunks_judge(struct mt_chunks *c, uint64_t mapped_bytes, uint64_t n_mapp
 /* ---- blocks.c ---- */
 enum mt_block_kind {
     MT_BLOCK_MALLOC,
+    MT_BLOCK_MUSL,
     MT_BLOCK_PYTHON,
     MT_BLOCK_RUBY,
     MT_BLOCK_LUAJIT,
@@ -127,6 +128,9 @@ struct mt_block_owner {
     uint32_t flags; /* MT_CLAIM_… */
 };
 extern const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS];
+/* The same for musl's malloc, which is recognised by nothing else in a static program. */
+bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                        struct mt_block *out);
 /* The block of a runtime's (look->runtimes) that begins at `base` and ends at `limit` at most;
  * fills all of `out` but base. */
 bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
