@@ -144,10 +144,10 @@ static void one_thread_1_mb(void **state)
     churn_with(1, MIB);
 }
 
-static void one_thread_300_mb(void **state)
+static void one_thread_1_gb(void **state)
 {
     (void)state;
-    churn_with(1, 300 * MIB);
+    churn_with(1, 1024 * MIB);
 }
 
 static void many_threads_64_mb(void **state)
@@ -187,7 +187,7 @@ static void lookalikes_are_not_heap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(HOST_EXACT(one_thread_1_mb)),         T(HOST_EXACT(one_thread_300_mb)),
+        T(HOST_EXACT(one_thread_1_mb)),         T(HOST_EXACT(one_thread_1_gb)),
         T(HOST_EXACT(many_threads_64_mb)),      T(HOST_EXACT(many_threads_1_gb)),
         T(HOST_EXACT(lookalikes_are_not_heap)),
     };

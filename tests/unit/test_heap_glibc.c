@@ -52,6 +52,23 @@ static void one_arena_and_its_tail(void **state)
     assert_int_equal(mt_arenas_count(arenas), 1);
 }
 
+/* Each further heap is mapped below the one before it, as the kernel does. */
+static void a_long_chain_in_descending_order(void **state)
+{
+    const uint64_t top = 0x7f5e44000000, n = 20;
+
+    (void)state;
+    for (uint64_t i = n; i-- > 0;) {
+        build_region(top - i * LINE, top - i * LINE + 0x21000, "rw-p", "");
+        build_region(top - i * LINE + 0x21000, top - i * LINE + LINE, "---p", "");
+    }
+    for (uint64_t i = 0; i < n; i++)
+        poke_heap(top - i * LINE, top + 0x30, i ? top - (i - 1) * LINE : 0, 0x21000, 0x1000);
+    collect();
+    assert_int_equal(fake_set.n_claims, 2 * n);
+    assert_int_equal(mt_arenas_count(arenas), 1);
+}
+
 static void the_layout_before_2_35(void **state)
 {
     const uint64_t h = 0x7f5e44000000, rw = h + 0x21000;
@@ -201,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_arena_and_its_tail, begin, end),
+        cmocka_unit_test_setup_teardown(a_long_chain_in_descending_order, begin, end),
         cmocka_unit_test_setup_teardown(the_layout_before_2_35, begin, end),
         cmocka_unit_test_setup_teardown(two_heaps_in_one_region, begin, end),
         cmocka_unit_test_setup_teardown(the_second_heap_may_lie_below_the_first, begin, end),

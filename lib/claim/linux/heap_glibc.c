@@ -19,7 +19,6 @@
 #define PROBES_A_REGION 4096u
 #define HEAP_BYTES (UINT64_C(64) << 20)
 #define HUGE_HEAP_STEP (UINT64_C(8) << 20) /* four huge pages of 2 MiB */
-#define CHAIN_PASSES 8u
 #define ROUNDS_BETWEEN_PROBES 16u
 
 /* struct malloc_state ends with { …, attached threads, bytes from the system, most of them ever };
@@ -166,46 +165,42 @@ static bool arena_is_inside(const struct heap *h, uint64_t heap_base)
     return false;
 }
 
-static bool is_accepted(const struct list *l, uint64_t base)
+static bool is_first(const struct list *l, uint64_t base)
 {
     const struct heap *h = find(l, base);
 
-    return h && h->accepted;
+    return h && h->first;
 }
 
-/* A further heap names the arena in a heap already accepted, and a heap before it. */
+/* A further heap names an arena that exists, and before it a heap of the same arena. That one need
+ * not be accepted first: a chain of hundreds lies in any order of address. */
 static bool continues(const struct list *l, const struct heap *h)
 {
-    if (!is_accepted(l, h->previous))
+    const struct heap *before = find(l, h->previous);
+
+    if (!before || before == h || !before->sound || before->arena != h->arena)
         return false;
     for (size_t i = 0; i < MT_COUNT_OF(arena_offsets); i++)
-        if (is_accepted(l, h->arena - arena_offsets[i]))
+        if (is_first(l, h->arena - arena_offsets[i]))
             return true;
     return false;
 }
 
-/* Heaps come in any order of address: passes until no more are accepted, a bounded number. */
 static void accept(struct mt_arenas *a)
 {
     struct list *l = &a->lists[a->now];
-    bool more = true;
 
     a->n_arenas = 0;
     for (uint32_t i = 0; i < l->n; i++) {
         struct heap *h = &l->heaps[i];
 
         h->first = h->sound && h->previous == 0 && arena_is_inside(h, h->base);
-        h->accepted = h->first;
         a->n_arenas += h->first;
     }
-    for (unsigned pass = 0; more && pass < CHAIN_PASSES; pass++) {
-        more = false;
-        for (uint32_t i = 0; i < l->n; i++) {
-            struct heap *h = &l->heaps[i];
+    for (uint32_t i = 0; i < l->n; i++) {
+        struct heap *h = &l->heaps[i];
 
-            if (h->sound && !h->accepted && continues(l, h))
-                more = h->accepted = true;
-        }
+        h->accepted = h->first || (h->sound && continues(l, h));
     }
 }
 
