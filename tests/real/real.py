@@ -261,10 +261,10 @@ def traced_pid(db):
         return c.execute("SELECT pid, start_monotonic_ns FROM run ORDER BY id DESC").fetchone()
 
 
-def quiet_comparison(db, patience=25):
-    """(smaps, file) of a proven quiet moment, or None."""
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
+def quiet_readings(db, patience=20, wanted=3):
+    """[(t1, t2, resident)]: times between which smaps did not change."""
+    end, readings = time.monotonic() + patience, []
+    while time.monotonic() < end and len(readings) < wanted:
         try:
             pid, start = traced_pid(db)
         except (sqlite3.Error, TypeError):
@@ -273,10 +273,18 @@ def quiet_comparison(db, patience=25):
         t1, before = time.monotonic_ns() - start, read_smaps(pid)
         time.sleep(1.3)
         after, t2 = read_smaps(pid), time.monotonic_ns() - start
-        if before is None or before != after:
-            continue
-        time.sleep(1.3)
-        with look(db) as c:
+        if before is None or after is None:
+            break
+        if before == after:
+            readings.append((t1, t2, before))
+    return readings
+
+
+def compare(db, readings):
+    """(smaps, file) of the first reading that one row of the file covers, or None. Rows of a quiet
+    process are brought up to date when something changes, at the latest at the end."""
+    with look(db) as c:
+        for t1, t2, resident in readings:
             row = c.execute("SELECT id FROM sample WHERE t_ns <= ? AND until_ns >= ?",
                             (t1, t2)).fetchone()
             if row:
@@ -284,7 +292,7 @@ def quiet_comparison(db, patience=25):
                     l.type = t.type AND l.sample <= ?1 ORDER BY sample DESC LIMIT 1))
                     FROM (SELECT DISTINCT run, type FROM level WHERE run =
                           (SELECT run FROM sample WHERE id = ?1)) t""", row).fetchone()[0]
-                return before, ws
+                return resident, ws
     return None
 
 
@@ -304,10 +312,11 @@ def run(program, command):
         process.stdin.write(stdin)
         process.stdin.close()
     said = program.load()
-    compared = quiet_comparison(command[command.index("-o") + 1]) if traced else None
+    readings = quiet_readings(command[command.index("-o") + 1]) if traced else []
     program.finish(process)
     code = process.wait(timeout=300)
     out.seek(0)
+    compared = compare(command[command.index("-o") + 1], readings) if traced else None
     return comparable(out.read()), code, said, compared
 
 
