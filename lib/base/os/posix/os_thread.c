@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -82,18 +83,20 @@ static void block_asynchronous_signals(sigset_t *before)
 static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
 {
     struct sched_param normal = {.sched_priority = 0};
+    size_t guard = mt_os_page_bytes();
     pthread_attr_t attributes;
     sigset_t before;
     int error;
 
-    t->stack = mt_memory_alloc(stack_bytes);
+    t->stack = mt_memory_alloc(guard + stack_bytes);
     if (!t->stack)
         return ENOMEM;
+    mprotect(t->stack, guard, PROT_NONE); /* an overflow must hit nobody's memory */
     pthread_attr_init(&attributes);
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
     pthread_attr_setschedparam(&attributes, &normal);
-    error = pthread_attr_setstack(&attributes, t->stack, stack_bytes);
+    error = pthread_attr_setstack(&attributes, (char *)t->stack + guard, stack_bytes);
     block_asynchronous_signals(&before);
     if (!error)
         error = pthread_create(&t->id, &attributes, thread_main, t);
