@@ -216,6 +216,29 @@ static void a_pool_of_the_hosts_own(void **state)
     munmap(p, 8 * MIB);
 }
 
+/* A short run of asked samples: three marked steps are three rows. */
+static void three_marked_steps_are_three_rows(void **state)
+{
+    void *kept[3];
+    char label[16];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        snprintf(label, sizeof(label), "command %d", i + 1);
+        assert_int_equal(tracer_mark(t, label), TRACER_OK);
+        kept[i] = malloc(4 * MIB);
+        memset(kept[i], 1, 4 * MIB);
+        for (int k = 0; k < 5; k++)
+            host_row(t, TRACER_TYPE_HEAP);
+    }
+    assert_int_equal(host_ask("SELECT * FROM punctuated_growth WHERE type = 'heap' "
+                              "AND bytes = 4194304 + 4096 AND mark = 'command ' || step")
+                         .n_rows,
+                     3);
+    for (int i = 0; i < 3; i++)
+        free(kept[i]);
+}
+
 static void the_allocators_counters_stay_known(void **state)
 {
     (void)state;
@@ -312,6 +335,7 @@ int main(void)
         T(a_library_comes_and_goes),
         T(a_pool_of_the_hosts_own),
         T(HOST_EXACT(the_allocators_counters_stay_known)),
+        T(HOST_EXACT(three_marked_steps_are_three_rows)),
         T(HOST_EXACT(sums_equal_the_kernels)),
         T(HOST_EXACT(an_idle_process_does_not_grow)),
     };

@@ -359,7 +359,8 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 -- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
 --   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
 --   (twice where most steps have a mark of their own);
--- - floor_trend calls it rising, or no more than in order: it may rest at the end;
+-- - floor_trend calls it rising, or no more than in order: it may rest at the end (a run too
+--   short for floor_trend counts where each step has a mark of its own);
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
@@ -390,9 +391,10 @@ JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
 WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
   AND v.abrupt
-  AND (v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                             WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
-                                OR (v.each_mark AND fall * 5 <= grew * 2))
+  AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
+                              WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                 OR (v.each_mark AND fall * 5 <= grew * 2))
+       OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
   AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
        OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
               * (SELECT value FROM setting WHERE name = 'plateau_permille'))
