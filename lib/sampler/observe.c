@@ -37,12 +37,16 @@ void mt_add_allocator_counters(struct mt_work *w)
     now->known |= w->allocator.known;
 }
 
-static int claim(struct tracer *t)
+/* Who asks for a sample gets a whole one, but for the first: what is there by then may be much. */
+static int claim(struct tracer *t, bool asked)
 {
     struct mt_work *w = t->work;
     struct mt_claim_set *set = &w->claims[w->now];
-    int error = mt_claimer_collect(w->claimer, &w->snapshot, set);
+    int error;
 
+    set->deadline_ns =
+        asked && w->has_sample ? 0 : mt_os_monotonic_ns() + (int64_t)t->options.budget_ns;
+    error = mt_claimer_collect(w->claimer, &w->snapshot, set);
     if (error)
         return error;
     mt_requests_claim(t);
@@ -133,7 +137,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
     mt_add_allocator_counters(w);
     error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
     if (!error)
-        error = claim(t);
+        error = claim(t, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
     if (error) {
         sample->flags |= MT_SAMPLE_FAILED;
         return error;
@@ -150,6 +154,8 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
         mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
     if (list->truncated || set->truncated)
         sample->flags |= MT_SAMPLE_TRUNCATED;
+    if (set->partial)
+        sample->flags |= MT_SAMPLE_PARTIAL;
     sample->t_ns = mt_os_monotonic_ns() - t->start_monotonic_ns;
     sample->wall_ns = mt_os_wall_ns();
     return TRACER_OK;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* claim/linux: blocks of memory that runtimes get for their objects, by the headers inside.
+/* claim/linux: blocks of memory that malloc and runtimes map, by the headers inside.
  * In: an address where such a block may begin. Out: its end and whose it is.
  * Called by heap_chunks.c, which walks regions. Must not believe a header alone: each is checked
  * against its own place or size.
  *
+ * malloc (glibc): a block mapped alone begins with { 0, bytes | 2 }, bytes in whole pages, up to
+ *   glibc 2.42, { 0 or 1, (bytes - 16) | 2 } since.
  * musl (mallocng): a group begins with the address of its descriptor, which has the group's address
  *   and, where the group is a mapping of its own, its number of pages.
  * CPython: an arena is 1 MiB of pools of 16 KiB (256 KiB of 4 KiB before 3.10); the header of a
@@ -39,6 +41,37 @@ const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS] = {
 static bool answer(struct mt_block *out, uint64_t end, enum mt_block_kind kind, char confidence)
 {
     *out = (struct mt_block){.end = end, .kind = (uint8_t)kind, .confidence = confidence};
+    return true;
+}
+
+/* ---- malloc ---- */
+
+#define SIZE_FLAGS 7u
+#define SIZE_MAPPED 2u
+
+static bool sizes_fit(const uint64_t *w, uint64_t page, uint64_t *out_bytes)
+{
+    uint64_t bytes = w[1] & ~(uint64_t)SIZE_FLAGS;
+
+    if ((w[1] & SIZE_FLAGS) != SIZE_MAPPED)
+        return false;
+    if (w[0] > 1 || (w[0] == 1 && bytes % page == 0))
+        return false;
+    if (bytes % page != 0)
+        bytes += 16;
+    *out_bytes = bytes;
+    return bytes >= page && bytes % page == 0;
+}
+
+bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                          struct mt_block *out)
+{
+    uint64_t words[2], bytes;
+
+    if (!mt_remote_read(look->remote, base, words, sizeof(words)) ||
+        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base)
+        return false;
+    *out = (struct mt_block){.end = base + bytes, .confidence = MT_CONFIDENCE_B};
     return true;
 }
 

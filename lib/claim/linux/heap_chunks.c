@@ -5,8 +5,7 @@
  * Must not trust a header: data may look like one.
  *
  * The kernel joins neighbours into one region, so a region is walked from its start, and from the
- * end of whatever is known inside: header, size, next header. A header is { 0, bytes | 2 } with
- * bytes in whole pages up to glibc 2.42, { 0 or 1, (bytes - 16) | 2 } since. It is very likely one
+ * end of whatever is known inside: header, size, next header. It is very likely one
  * when the chain ends where the region or something known begins; a chain that ends before memory
  * of unknown owner is a guess, and only large blocks are guessed. A header's page was written by
  * malloc: a page that is absent ends the walk. */
@@ -25,11 +24,8 @@
 #define GUESSED_BYTES_LEAST (UINT64_C(128) * 1024) /* glibc's lowest default threshold */
 #define DESCRIPTOR_BLOCK_MOST (UINT64_C(256) * 1024)
 #define BLOCKS_A_REGION 65536u
-#define CHECKS_A_ROUND 32u /* unchanged regions that are walked again, in turn … */
-#define ROUNDS_BETWEEN_CHECKS 4u
-
-#define SIZE_FLAGS 7u
-#define SIZE_MAPPED 2u
+#define CHECKS_A_ROUND 4u     /* headers in unchanged regions that are read again, in turn */
+#define CHECKS_OF_A_WHOLE 64u /* the same where time does not matter */
 
 struct walked {
     uint64_t base, end;
@@ -48,8 +44,9 @@ struct mt_chunks {
     bool have_known;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    uint32_t n_known, next_check;
-    struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
+    uint32_t n_known;
+    uint32_t next_region, next_block, n_checks; /* see check_region(); n_checks are left */
+    struct mt_span known[KNOWN];                /* by base: stacks, arenas, images, our own */
     struct list lists[2];
 };
 
@@ -104,20 +101,6 @@ static bool begins_known(const struct mt_chunks *c, uint64_t address)
 
 /* ---- one header ---- */
 
-static bool sizes_fit(const uint64_t *w, uint64_t page, uint64_t *out_bytes)
-{
-    uint64_t bytes = w[1] & ~(uint64_t)SIZE_FLAGS;
-
-    if ((w[1] & SIZE_FLAGS) != SIZE_MAPPED)
-        return false;
-    if (w[0] > 1 || (w[0] == 1 && bytes % page == 0))
-        return false;
-    if (bytes % page != 0)
-        bytes += 16;
-    *out_bytes = bytes;
-    return bytes >= page && bytes % page == 0;
-}
-
 /* A stack may lie inside a block, but nothing known lies across its borders or in its header. */
 static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t end)
 {
@@ -129,25 +112,13 @@ static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t en
     return true;
 }
 
-static bool read_malloc(const struct mt_look *look, uint64_t base, uint64_t limit,
-                        struct mt_block *out)
-{
-    uint64_t words[2], bytes;
-
-    if (!mt_remote_read(look->remote, base, words, sizeof(words)) ||
-        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base)
-        return false;
-    *out = (struct mt_block){.end = base + bytes, .confidence = MT_CONFIDENCE_B};
-    return true;
-}
-
 /* malloc's first: a runtime's may be a guess. A stack lies in malloc's blocks only. */
 static bool read_block(const struct mt_chunks *c, const struct mt_look *look, uint64_t base,
                        uint64_t limit, struct mt_block *out)
 {
     uint32_t k;
 
-    if (read_malloc(look, base, limit, out) && respects_known(c, base, out->end))
+    if (mt_malloc_block_read(look, base, limit, out) && respects_known(c, base, out->end))
         return true;
     if ((!look->self || look->allocator == MT_ALLOCATOR_MUSL) &&
         mt_musl_block_read(look, base, limit, out))
@@ -323,13 +294,39 @@ static void show(const struct mt_chunks *c, struct mt_look *look)
     }
 }
 
-/* True for the regions whose turn it is to be walked again though they did not change. */
-static bool is_due(const struct mt_chunks *c, const struct mt_look *look)
-{
-    uint32_t i = c->lists[c->now].n_regions;
+/* ---- what did not change on the outside may have on the inside ---- */
 
-    return look->round % ROUNDS_BETWEEN_CHECKS == 0 && i >= c->next_check &&
-           i < c->next_check + CHECKS_A_ROUND;
+static bool header_holds(const struct mt_look *look, const struct mt_block *b, uint64_t region_end)
+{
+    struct mt_block now;
+
+    return b->kind == MT_BLOCK_MALLOC && mt_malloc_block_read(look, b->base, region_end, &now) &&
+           now.end == b->end;
+}
+
+static void check_next_region(struct mt_chunks *c)
+{
+    c->next_region++;
+    c->next_block = 0;
+    c->n_checks -= c->n_checks > 0;
+}
+
+/* Reads a few headers again, over many rounds where a region has many. True = to be walked now:
+ * from what is remembered when all of it still holds, else `fresh`. */
+static bool check_region(struct mt_chunks *c, const struct mt_look *look,
+                         const struct walked *before, bool *fresh)
+{
+    const struct mt_block *blocks = &c->lists[1 - c->now].blocks[before->first];
+
+    for (; c->next_block < before->n; c->next_block++, c->n_checks--) {
+        if (c->n_checks == 0)
+            return false;
+        *fresh = !header_holds(look, &blocks[c->next_block], before->end);
+        if (*fresh)
+            break;
+    }
+    check_next_region(c);
+    return true;
 }
 
 static void collect_region(struct mt_chunks *c, const struct mt_look *look,
@@ -338,12 +335,17 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
     struct list *l = &c->lists[c->now];
     struct walked w = {r->base, r->end, l->n_blocks, 0};
     const struct walked *before = same_before(c, &w, cursor);
-    bool due = is_due(c, look);
+    bool due = l->n_regions == c->next_region && c->n_checks > 0;
+    bool fresh = false, walk = !before || c->judged;
 
-    if (before && !due && !c->judged)
-        copy_region(c, &w, before);
+    if (due && walk)
+        check_next_region(c);
+    else if (due)
+        walk = check_region(c, look, before, &fresh);
+    if (walk)
+        walk_region(c, look, &w, fresh);
     else
-        walk_region(c, look, &w, due);
+        copy_region(c, &w, before);
     l->regions[l->n_regions++] = w;
 }
 
@@ -355,14 +357,14 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
 
     c->now = 1 - c->now;
     c->have_known = false;
+    c->n_checks = look->out->deadline_ns ? CHECKS_A_ROUND : CHECKS_OF_A_WHOLE;
     l = &c->lists[c->now];
     l->n_regions = l->n_blocks = 0;
     for (uint32_t i = 0; i < s->n_regions && l->n_regions < REGIONS; i++)
         if (mt_look_is_data(look, &s->regions[i]))
             collect_region(c, look, &s->regions[i], &cursor);
-    if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
-        c->next_check =
-            c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
+    if (c->next_region >= l->n_regions)
+        c->next_region = c->next_block = 0;
     c->judged = false;
     show(c, look);
 }

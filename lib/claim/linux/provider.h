@@ -128,6 +128,9 @@ struct mt_block_owner {
     uint32_t flags; /* MT_CLAIM_… */
 };
 extern const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS];
+/* The block that glibc's malloc mapped alone at `base` and that ends at `limit` at most. */
+bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                          struct mt_block *out);
 /* The same for musl's malloc, which is recognised by nothing else in a static program. */
 bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
                         struct mt_block *out);
