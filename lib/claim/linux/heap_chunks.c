@@ -5,16 +5,16 @@
  * Must not trust a header: data may look like one.
  *
  * The kernel joins neighbours into one region, so a region is walked from its start, and from the
- * end of whatever is known inside: header, size, next header. It is very likely one
- * when the chain ends where the region or something known begins; a chain that ends before memory
- * of unknown owner is a guess, and only large blocks are guessed. A header's page was written by
- * malloc: a page that is absent ends the walk. */
+ * end of whatever is known inside: header, size, next header. It is very likely one when the chain
+ * ends where the region or something known begins; a chain that ends before memory of unknown owner
+ * is a guess, and only large blocks are guessed. An absent page has no header of malloc's. */
 #include "claim/linux/provider.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/os/os.h"
 #include "claim/linux/guesses.h"
 #include "claim/linux/spans.h"
 
@@ -24,8 +24,9 @@
 #define GUESSED_BYTES_LEAST (UINT64_C(128) * 1024) /* glibc's lowest default threshold */
 #define DESCRIPTOR_BLOCK_MOST (UINT64_C(256) * 1024)
 #define BLOCKS_A_REGION 65536u
-#define CHECKS_A_ROUND 4u     /* headers in unchanged regions that are read again, in turn */
-#define CHECKS_OF_A_WHOLE 64u /* the same where time does not matter */
+#define CHECKS_A_ROUND 4u       /* headers in unchanged regions that are read again, in turn */
+#define NEW_A_ROUND_LEAST 1024u /* changed regions that are walked whatever the deadline */
+#define CHECKS_OF_A_WHOLE 64u   /* the same where time does not matter */
 
 struct walked {
     uint64_t base, end;
@@ -44,7 +45,7 @@ struct mt_chunks {
     bool have_known;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    uint32_t n_known;
+    uint32_t n_known, n_new;
     uint32_t next_region, next_block, n_checks; /* see check_region(); n_checks are left */
     struct mt_span known[KNOWN];                /* by base: stacks, arenas, images, our own */
     struct list lists[2];
@@ -74,7 +75,7 @@ static void add_own(void *user, uint64_t base, uint64_t bytes)
     add_known(user, base, base + bytes);
 }
 
-/* Gathered when the first region has to be walked: mostly none has. */
+/* When the first region has to be walked: mostly none has. */
 static void gather_known(struct mt_chunks *c, const struct mt_look *look)
 {
     if (c->have_known)
@@ -97,6 +98,14 @@ static bool begins_known(const struct mt_chunks *c, uint64_t address)
     uint32_t k = mt_spans_from(c->known, c->n_known, address);
 
     return k < c->n_known && c->known[k].base == address;
+}
+
+/* Spans may lie in one another: then the answer may be no. */
+static bool is_known(const struct mt_chunks *c, uint64_t address)
+{
+    uint32_t k = mt_spans_from(c->known, c->n_known, address + 1);
+
+    return k > 0 && c->known[k - 1].end > address;
 }
 
 /* ---- one header ---- */
@@ -150,8 +159,7 @@ static const struct mt_block *find_before(const struct mt_chunks *c, uint64_t ba
 
 /* ---- one region ---- */
 
-/* A chain ends well where something known begins; the main thread's descriptor lies in a block of
- * the loader's that has no header. */
+/* Where something known begins; the main thread's descriptor lies in a headerless block. */
 static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uint64_t at,
                       uint64_t region_end)
 {
@@ -186,7 +194,7 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
 
         if (before && before->end <= region_end)
             b = *before;
-        else if (!read_block(c, look, at, region_end, &b))
+        else if (is_known(c, at) || !read_block(c, look, at, region_end, &b))
             break;
         b.base = at;
         add_block(l, first, &b);
@@ -329,8 +337,18 @@ static bool check_region(struct mt_chunks *c, const struct mt_look *look,
     return true;
 }
 
-static void collect_region(struct mt_chunks *c, const struct mt_look *look,
-                           const struct mt_region *r, uint32_t *cursor)
+/* A region left out now is as new in the next collection. */
+static bool may_walk(struct mt_chunks *c, struct mt_look *look)
+{
+    if (c->n_new++ < NEW_A_ROUND_LEAST || !look->out->deadline_ns ||
+        mt_os_monotonic_ns() < look->out->deadline_ns)
+        return true;
+    look->out->partial = true;
+    return false;
+}
+
+static void collect_region(struct mt_chunks *c, struct mt_look *look, const struct mt_region *r,
+                           uint32_t *cursor)
 {
     struct list *l = &c->lists[c->now];
     struct walked w = {r->base, r->end, l->n_blocks, 0};
@@ -338,6 +356,8 @@ static void collect_region(struct mt_chunks *c, const struct mt_look *look,
     bool due = l->n_regions == c->next_region && c->n_checks > 0;
     bool fresh = false, walk = !before || c->judged;
 
+    if (!before && !may_walk(c, look))
+        return;
     if (due && walk)
         check_next_region(c);
     else if (due)
@@ -357,6 +377,7 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
 
     c->now = 1 - c->now;
     c->have_known = false;
+    c->n_new = 0;
     c->n_checks = look->out->deadline_ns ? CHECKS_A_ROUND : CHECKS_OF_A_WHOLE;
     l = &c->lists[c->now];
     l->n_regions = l->n_blocks = 0;

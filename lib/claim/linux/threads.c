@@ -20,11 +20,12 @@
 #define CACHED_STACKS 1024u
 #define TRIES_MOST 8u /* collections in which a new thread's stack is looked for */
 #define NAMES_READ_A_ROUND 16u
-#define YOUNG_ROUNDS 3u /* in which a thread's name is read again: it is named after it starts … \
-                         */
+#define YOUNG_ROUNDS                                                                               \
+    3u /* in which a thread's name is read again: it is named after it starts …                  \
+        */
 #define OLD_NAMES_READ 4u /* … and seldom later: these, in turn, … */
 #define ROUNDS_BETWEEN_OLD_NAMES 4u
-#define NEW_A_ROUND_LEAST 256u /* threads examined whatever the deadline */
+#define NEW_A_ROUND_LEAST 512u /* threads examined whatever the deadline */
 #define POINTERS_READ_A_ROUND 8u
 #define ROUNDS_BETWEEN_CACHE_WALKS 16u
 
@@ -143,16 +144,19 @@ static struct known_thread *append(struct mt_threads *t, struct mt_look *look)
     return &t->known[t->n++];
 }
 
+/* To list a thread for the first time costs, too: without time, the list ends when all that were
+ * known have been met. New ones come last in it. */
 static void list_threads(struct mt_threads *t, struct mt_look *look)
 {
-    uint32_t n_before = t->n, tid;
+    uint32_t n_before = t->n, n_met = 0, tid;
     uint64_t identity;
 
     mt_tasks_rewind(&t->tasks);
-    while (mt_tasks_next(&t->tasks, &tid, &identity)) {
+    while ((!look->out->partial || n_met < n_before) && mt_tasks_next(&t->tasks, &tid, &identity)) {
         struct known_thread *k = find(t, n_before, tid);
         bool examine = (!k || k->identity != identity) && may_examine(t, look);
 
+        n_met += k != NULL;
         if (!k && examine)
             k = append(t, look);
         if (!k)
