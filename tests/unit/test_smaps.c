@@ -96,6 +96,25 @@ static void what_has_no_key_is_refused(void **state)
     assert_true(mt_smaps_line(&s, "Weird Name: 4 kB", 16));
 }
 
+/* The header's range is that of the whole address space, 42 TB: nothing in a record of a rollup
+ * says how much of it is mapped, and nothing is made up. */
+static void A42_a_rollup_has_no_size(void **state)
+{
+    struct mt_region r = READ("Rss:               49072 kB", "Pss:                4446 kB",
+                              "Pss_Dirty:          2308 kB", "Pss_Anon:           2308 kB",
+                              "Pss_File:           2138 kB", "Pss_Shmem:             0 kB",
+                              "Anonymous:          2308 kB", "Swap:                  0 kB");
+    struct mt_region none = READ("Rss:               49072 kB");
+
+    (void)state;
+    assert_int_equal(r.pages.bytes[MT_PAGE_RESIDENT], UINT64_C(50249728));
+    assert_int_equal(r.pages.bytes[MT_PAGE_PSS], UINT64_C(4552704));
+    assert_int_equal(r.base, none.base);
+    assert_int_equal(r.end, none.end);
+    assert_int_equal(r.flags, 0);
+    assert_false(none.pages.known & KIND(PSS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +122,7 @@ int main(void)
         cmocka_unit_test(impossible_values_are_unknown),
         cmocka_unit_test(flags_by_their_two_letters),
         cmocka_unit_test(what_has_no_key_is_refused),
+        cmocka_unit_test(A42_a_rollup_has_no_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
