@@ -78,6 +78,7 @@ bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t li
 /* ---- musl ---- */
 
 #define MUSL_PAGES_SHIFT 12
+#define MUSL_SKIPPED_PAGES_MOST 64u
 
 struct musl_descriptor {
     uint64_t previous, next, group, masks, sizes;
@@ -95,6 +96,18 @@ bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limi
     pages = d.sizes >> MUSL_PAGES_SHIFT;
     return pages > 0 && pages <= (limit - base) / look->remote->page_bytes &&
            answer(out, base + pages * look->remote->page_bytes, MT_BLOCK_MUSL, MT_CONFIDENCE_B);
+}
+
+/* A page of descriptors not yet used, or anything else, may lie before the next group. */
+uint64_t mt_musl_next_block(const struct mt_look *look, uint64_t after, uint64_t limit)
+{
+    uint64_t at = after, page = look->remote->page_bytes;
+    struct mt_block b;
+
+    for (unsigned i = 0; i < MUSL_SKIPPED_PAGES_MOST && at < limit; i++, at += page)
+        if (mt_musl_block_read(look, at, limit, &b))
+            return at;
+    return limit;
 }
 
 /* ---- CPython ---- */

@@ -45,9 +45,8 @@ struct mt_chunks {
     bool have_known;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    uint32_t n_known, n_new;
-    uint32_t next_region, next_block, n_checks; /* see check_region(); n_checks are left */
-    struct mt_span known[KNOWN];                /* by base: stacks, arenas, images, our own */
+    uint32_t n_known, n_new, next_region, next_block, n_checks; /* see check_region() */
+    struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
     struct list lists[2];
 };
 
@@ -91,21 +90,6 @@ static void gather_known(struct mt_chunks *c, const struct mt_look *look)
     if (look->self)
         mt_memory_each(add_own, c);
     mt_spans_sort(c->known, c->n_known);
-}
-
-static bool begins_known(const struct mt_chunks *c, uint64_t address)
-{
-    uint32_t k = mt_spans_from(c->known, c->n_known, address);
-
-    return k < c->n_known && c->known[k].base == address;
-}
-
-/* Spans may lie in one another: then the answer may be no. */
-static bool is_known(const struct mt_chunks *c, uint64_t address)
-{
-    uint32_t k = mt_spans_from(c->known, c->n_known, address + 1);
-
-    return k > 0 && c->known[k - 1].end > address;
 }
 
 /* ---- one header ---- */
@@ -163,7 +147,7 @@ static const struct mt_block *find_before(const struct mt_chunks *c, uint64_t ba
 static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uint64_t at,
                       uint64_t region_end)
 {
-    return at == region_end || begins_known(c, at) ||
+    return at == region_end || mt_spans_begin(c->known, c->n_known, at) ||
            (look->main_descriptor >= at && look->main_descriptor < region_end &&
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
@@ -194,7 +178,8 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
 
         if (before && before->end <= region_end)
             b = *before;
-        else if (is_known(c, at) || !read_block(c, look, at, region_end, &b))
+        else if (mt_spans_hold(c->known, c->n_known, at) ||
+                 !read_block(c, look, at, region_end, &b))
             break;
         b.base = at;
         add_block(l, first, &b);
@@ -239,6 +224,21 @@ static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint
     return end;
 }
 
+/* The same, and what follows it where blocks are known by themselves. */
+static uint64_t walk_from(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                          uint64_t region_end, bool fresh)
+{
+    at = walk_chain(c, look, at, region_end, fresh);
+    while (look->allocator == MT_ALLOCATOR_MUSL && at < region_end) {
+        uint64_t next = mt_musl_next_block(look, at, region_end);
+
+        at = walk_chain(c, look, next, region_end, fresh);
+        if (at == next)
+            break;
+    }
+    return at;
+}
+
 /* Known spans of one region are few; a span may lie in another. */
 static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct walked *w,
                         bool fresh)
@@ -247,13 +247,13 @@ static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct 
     uint32_t k;
 
     gather_known(c, look);
-    at = walk_chain(c, look, w->base, w->end, fresh);
+    at = walk_from(c, look, w->base, w->end, fresh);
     k = mt_spans_from(c->known, c->n_known, w->base);
     if (k > 0 && c->known[k - 1].end > at) /* one that reaches in from below */
-        at = walk_chain(c, look, c->known[k - 1].end, w->end, fresh);
+        at = walk_from(c, look, c->known[k - 1].end, w->end, fresh);
     for (; k < c->n_known && c->known[k].base < w->end; k++)
         if (c->known[k].end > at && c->known[k].end < w->end)
-            at = walk_chain(c, look, c->known[k].end, w->end, fresh);
+            at = walk_from(c, look, c->known[k].end, w->end, fresh);
     w->n = c->lists[c->now].n_blocks - w->first;
 }
 

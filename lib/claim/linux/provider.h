@@ -134,6 +134,8 @@ bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t li
 /* The same for musl's malloc, which is recognised by nothing else in a static program. */
 bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
                         struct mt_block *out);
+/* The first of them from `after` on, a page boundary; `limit` when none is near. */
+uint64_t mt_musl_next_block(const struct mt_look *look, uint64_t after, uint64_t limit);
 /* The block of a runtime's (look->runtimes) that begins at `base` and ends at `limit` at most;
  * fills all of `out` but base. */
 bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
