@@ -15,7 +15,10 @@ struct mt_claim_set {
     uint32_t n_modules, module_capacity;
     struct mt_thread *threads; /* sorted by tid */
     uint32_t n_threads, thread_capacity;
-    bool truncated; /* something did not fit */
+    bool truncated;      /* something did not fit */
+    bool partial;        /* the deadline left something for the next collection */
+    int64_t deadline_ns; /* set by the caller (monotonic, 0 = none): what is new and many may be
+                            examined in several collections */
 };
 
 /* Room for one set. */
