@@ -107,7 +107,7 @@ static int open_directory(const char *proc_root, const char *name)
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    return mt_os_descriptor_keep(open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
 }
 
 static int open_directories(struct mt_linux_source *s, const char *proc_root)
@@ -120,7 +120,7 @@ static int open_directories(struct mt_linux_source *s, const char *proc_root)
     error = errno;
     s->task = s->pid ? -1 : open_directory(proc_root, "thread-self");
     if (s->task < 0 && s->leader >= 0)
-        s->task = openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+        s->task = mt_os_descriptor_keep(openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     if (s->task >= 0)
         return TRACER_OK;
     if (error == EMFILE || error == ENFILE)
