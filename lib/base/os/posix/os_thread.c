@@ -99,17 +99,21 @@ static void *thread_main(void *user)
     return NULL;
 }
 
-/* sigfillset leaves out what the C library needs for itself (setuid in all threads); signals of
- * faults must stay deliverable, else a fault would be an unconditional kill without a handler. */
+/* sigfillset leaves out what the C library needs for itself (setuid in all threads). Signals of
+ * faults stay deliverable, else a fault would be an unconditional kill without the host's handler;
+ * but not where the creator blocks them: such a host waits for them elsewhere, and one that was
+ * sent would come to the sampler and end the process. abort() unblocks SIGABRT by itself. */
 static void block_asynchronous_signals(sigset_t *before)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t set;
 
+    pthread_sigmask(SIG_SETMASK, NULL, before);
     sigfillset(&set);
     for (size_t i = 0; i < MT_COUNT_OF(faults); i++)
-        sigdelset(&set, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &set, before);
+        if (!sigismember(before, faults[i]))
+            sigdelset(&set, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 /* False where a system call filter forbids to choose: then what is inherited must do. */
