@@ -313,9 +313,9 @@ static void C19_stop_and_continue_is_a_gap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(A18_goes_on_without_the_main_thread), T(C09_goes_on_without_its_creator),
-        T(C09_dlclose_with_a_tracer_running),   T(C01_takes_no_signal_of_the_hosts),
-        T(C01_the_callers_mask_is_as_before),   T(C17_inherits_neither_urgency_nor_pinning),
+        T(A18_goes_on_without_the_main_thread),  T(C09_goes_on_without_its_creator),
+        T(C09_dlclose_with_a_tracer_running),    T(C01_takes_no_signal_of_the_hosts),
+        T(C01_the_callers_mask_is_as_before),    T(C17_inherits_neither_urgency_nor_pinning),
         T(C11_a_host_with_large_thread_storage), T(C19_stop_and_continue_is_a_gap),
     };
 

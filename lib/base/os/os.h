@@ -42,7 +42,8 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns);
 /* False when the system ended the thread, and it alone, as a system call filter does: it will
  * answer nobody. True where the OS cannot tell. */
 bool mt_os_thread_alive(const struct mt_os_thread *t);
-/* To be called first in the new thread: a descriptor table of its own, where the OS can. Returns
+/* To be called first in the new thread: a descriptor table of its own, where the OS can, and root
+ * and current folders of its own, so that the file's path means the same after a chroot. Returns
  * false when the thread shares the host's descriptors. */
 bool mt_os_thread_own_descriptors(void);
 /* Where the descriptors are the host's: a duplicate with a number that no host comes to, so that

@@ -145,12 +145,15 @@ static int vfs_size(sqlite3_file *file, sqlite3_int64 *out)
     return SQLITE_OK;
 }
 
-/* The file under our name is no longer the one we have open. */
+/* The file under our name is no longer the one we have open. A folder that may not be looked into
+ * any more, as after a host gave up its rights, says nothing of it. */
 static bool has_moved(const struct mt_vfs_file *f)
 {
     struct stat s;
 
-    return stat(f->path, &s) || s.st_ino != f->inode || s.st_dev != f->device;
+    if (stat(f->path, &s))
+        return errno == ENOENT || errno == ENOTDIR;
+    return s.st_ino != f->inode || s.st_dev != f->device;
 }
 
 static int vfs_control(sqlite3_file *file, int what, void *argument)

@@ -2,7 +2,8 @@
 /* base/os/posix: the sampler's thread, made so that the host does not notice it.
  * In: a function. Out: a thread with its own stack, signals blocked, normal scheduling.
  * Called by sampler/ only. Must not print, must restore the caller's signal mask exactly.
- * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES) (2.6.16);
+ * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES); unshare(CLONE_FS)
+ * (both 2.6.16);
  * sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
@@ -258,6 +259,9 @@ static bool unshare_the_old_way(void)
 bool mt_os_thread_own_descriptors(void)
 {
 #if defined(__linux__)
+    /* Also, a host may enter another mount namespace only while none of its threads shares its
+     * folders. */
+    unshare(CLONE_FS);
     if (syscall(436 /* close_range */, 3u, ~0u, CLOSE_RANGE_UNSHARE_FLAG) == 0 ||
         unshare_the_old_way()) {
         replace_standard_descriptors();
