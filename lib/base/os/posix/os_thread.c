@@ -66,6 +66,10 @@ MT_CONSTRUCTOR static void note_cpus(void)
  * of the process must not make the sampler so: it would take the time of those it watches. */
 static void be_ordinary(void)
 {
+    struct sched_param normal = {.sched_priority = 0};
+
+    if (sched_getscheduler(0) != SCHED_OTHER)
+        sched_setscheduler(0, SCHED_OTHER, &normal);
     if (cpus_are_known)
         sched_setaffinity(0, sizeof(cpus_at_load), &cpus_at_load);
     errno = 0;
@@ -117,26 +121,6 @@ static void block_asynchronous_signals(sigset_t *before)
     pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
-/* False where a system call filter forbids to choose: then what is inherited must do. */
-static bool may_choose_scheduling(void)
-{
-    struct sched_param normal = {.sched_priority = 0};
-    int policy = sched_getscheduler(0);
-
-    return policy != SCHED_OTHER || sched_setscheduler(0, SCHED_OTHER, &normal) == 0;
-}
-
-static void set_scheduling(pthread_attr_t *attributes)
-{
-    struct sched_param normal = {.sched_priority = 0};
-
-    if (!may_choose_scheduling())
-        return;
-    pthread_attr_setinheritsched(attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(attributes, &normal);
-}
-
 static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
 {
     size_t guard = mt_os_page_bytes();
@@ -149,7 +133,6 @@ static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
         return ENOMEM;
     mprotect(t->stack, guard, PROT_NONE); /* an overflow must hit nobody's memory */
     pthread_attr_init(&attributes);
-    set_scheduling(&attributes);
     error = pthread_attr_setstack(&attributes, (char *)t->stack + guard, stack_bytes);
     block_asynchronous_signals(&before);
     if (!error)
