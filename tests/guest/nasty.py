@@ -18,7 +18,7 @@ def run(command, folder):
 
 def whole(memtracer, path):
     subprocess.run([memtracer, "finish", path], check=True, capture_output=True)
-    ask = "SELECT count(*) > 20, (SELECT count(*) FROM run) FROM sample"
+    ask = "SELECT sum(ticks) > 20, (SELECT count(*) FROM run) FROM sample"
     done = subprocess.run([memtracer, "sql", path, ask], check=True, capture_output=True, text=True)
     check = subprocess.run([memtracer, "sql", path, "PRAGMA integrity_check"], check=True,
                            capture_output=True, text=True)
