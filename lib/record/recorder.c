@@ -35,7 +35,7 @@ static int wal_wanted(const struct mt_recorder *r)
 }
 
 /* By this connection alone: SQLite before 3.51.3 loses commits when two of them checkpoint. */
-static void checkpoint(struct mt_recorder *r)
+void mt_recorder_checkpoint(struct mt_recorder *r)
 {
     int in_wal = -1, done = -1;
 
@@ -76,7 +76,7 @@ static void make_room(struct mt_recorder *r)
 static int check_room(struct mt_recorder *r)
 {
     if (r->wal_pages > WAL_PAGES_LIMIT) {
-        checkpoint(r);
+        mt_recorder_checkpoint(r);
         if (r->wal_pages > WAL_PAGES_LIMIT)
             return mt_error_set(TRACER_ELIMIT,
                                 "%s-wal has grown to %d MiB because a reader keeps "
@@ -243,7 +243,7 @@ static int commit(struct mt_recorder *r)
         return error;
     r->open = false;
     r->committed = r->at;
-    checkpoint(r);
+    mt_recorder_checkpoint(r);
     mt_recorder_measure(r);
     mt_retention_after_commit(r); /* what is committed is so whether or not this finds room */
     return TRACER_OK;

@@ -78,7 +78,10 @@ int mt_recorder_run(struct mt_recorder *r, enum mt_statement id, const char *doi
 /* Begins a transaction unless one is open. ELIMIT while the -wal or the file is full. */
 int mt_recorder_begin(struct mt_recorder *r);
 
-/* Sets file_bytes. */
+/* Takes the -wal over when it is long enough: a checkpoint costs two syncs. */
+void mt_recorder_checkpoint(struct mt_recorder *r);
+
+/* Sets file_bytes and the numbers of pages. */
 void mt_recorder_measure(struct mt_recorder *r);
 
 /* recorder_rows.c: writes the ticks that `more` holds. */

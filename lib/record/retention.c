@@ -293,8 +293,7 @@ int mt_retention_step(struct mt_recorder *r, bool *out_progress)
     mt_recorder_measure(r);
     if (!error && shrinks(r))
         error = vacuum(r);
-    if (!error && r->wal) /* what thinning wrote must not count against the cap */
-        sqlite3_wal_checkpoint_v2(r->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    mt_recorder_checkpoint(r);
     mt_recorder_measure(r);
     *out_progress = begun || t->bucket.n || t->sweep.active || amount(t) != before;
     return error ? mt_error_set(TRACER_EDB, "%s", mt_error_detail()) : TRACER_OK;
