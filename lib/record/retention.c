@@ -102,7 +102,8 @@ static bool shrinks(const struct mt_recorder *r)
 
 static bool names_due(const struct mt_recorder *r)
 {
-    return r->retention.sweep.active || r->retention.n_ended > SWEEP_AFTER;
+    return r->retention.sweep.active ||
+           r->retention.n_ended > SWEEP_AFTER + (r->at.region_max + r->at.thread_max) / 4;
 }
 
 bool mt_retention_due(const struct mt_recorder *r)
