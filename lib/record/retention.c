@@ -13,6 +13,8 @@
 #define TIER_SHARE 8   /* an older tier has this part of the newest */
 #define SWEEP_AFTER 4096
 #define STEP_SAMPLES 64
+#define STEPS_WHEN_PRESSED 8
+#define SLICES_A_STEP 16
 #define LAST_TIER (MT_TIERS - 1)
 
 static int64_t n_samples(const struct mt_retention *t)
@@ -102,8 +104,20 @@ static bool shrinks(const struct mt_recorder *r)
 
 static bool names_due(const struct mt_recorder *r)
 {
-    return r->retention.sweep.active ||
-           r->retention.n_ended > SWEEP_AFTER + (r->at.region_max + r->at.thread_max) / 4;
+    int64_t used, limit, many = SWEEP_AFTER;
+
+    if (!pressed(r, &used, &limit))
+        many += (r->at.region_max + r->at.thread_max) / 4;
+    return r->retention.sweep.active || r->retention.n_ended > many;
+}
+
+/* Samples are as few as they may be, and yet it is too much: then the lists of what ended go. */
+static bool ended_go(const struct mt_recorder *r)
+{
+    int64_t used, limit;
+    int n;
+
+    return pressed(r, &used, &limit) && !r->retention.bucket.n && full_tier(r, &n) == MT_TIERS;
 }
 
 bool mt_retention_due(const struct mt_recorder *r)
@@ -111,7 +125,7 @@ bool mt_retention_due(const struct mt_recorder *r)
     int n;
 
     return r->retention.bucket.n || full_tier(r, &n) < MT_TIERS || marks_protected(r) >= 0 ||
-           names_due(r) || shrinks(r);
+           names_due(r) || shrinks(r) || ended_go(r);
 }
 
 static int count_tier(struct mt_recorder *r, int64_t after, int64_t upto, int64_t *out)
@@ -235,7 +249,9 @@ static int work(struct mt_recorder *r)
         error = thin_step(r);
     if (!error && protect >= 0)
         error = mt_thin_marks(r, protect);
-    if (!error && names_due(r))
+    if (!error && ended_go(r))
+        error = mt_thin_ended(r);
+    for (int i = 0; i < SLICES_A_STEP && !error && names_due(r); i++)
         error = mt_sweep_some(r);
     return error;
 }
@@ -289,7 +305,7 @@ int mt_retention_step(struct mt_recorder *r, bool *out_progress)
 
     if (!begun)
         error = begin_bucket(r);
-    if (!error && (t->bucket.n || marks_protected(r) >= 0 || names_due(r)))
+    if (!error && (t->bucket.n || marks_protected(r) >= 0 || names_due(r) || ended_go(r)))
         error = in_transaction(r);
     mt_recorder_measure(r);
     if (!error && shrinks(r))
@@ -303,9 +319,12 @@ int mt_retention_step(struct mt_recorder *r, bool *out_progress)
 int mt_retention_after_commit(struct mt_recorder *r)
 {
     int64_t steps = 1 + (r->retention.added + r->retention.added_marks) * 2 / STEP_SAMPLES;
+    int64_t used, limit;
     bool progress = true;
     int error = TRACER_OK;
 
+    if (pressed(r, &used, &limit))
+        steps += STEPS_WHEN_PRESSED;
     r->retention.added = r->retention.added_marks = 0;
     while (steps-- > 0 && progress && !error && mt_retention_due(r))
         error = mt_retention_step(r, &progress);

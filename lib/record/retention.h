@@ -69,6 +69,8 @@ int mt_thin_some(struct mt_recorder *r);
 
 /* retention_names.c: marks and names, inside a transaction. */
 int mt_thin_marks(struct mt_recorder *r, int64_t protect);
+/* The oldest threads, modules that ended. */
+int mt_thin_ended(struct mt_recorder *r);
 int mt_sweep_some(struct mt_recorder *r);
 /* A name is used again while a sweep goes on. */
 void mt_sweep_note(struct mt_recorder *r, int64_t string_row);

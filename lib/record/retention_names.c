@@ -35,6 +35,18 @@ int mt_thin_marks(struct mt_recorder *r, int64_t protect)
     return TRACER_OK;
 }
 
+int mt_thin_ended(struct mt_recorder *r)
+{
+    static const enum mt_statement lists[] = {MT_SQL_ENDED_THREADS, MT_SQL_ENDED_MODULES};
+    int error = TRACER_OK;
+
+    for (int i = 0; i < 2 && !error; i++) {
+        error = mt_recorder_run(r, lists[i], "remove threads that ended");
+        r->retention.n_ended += sqlite3_changes(r->db.handle);
+    }
+    return error;
+}
+
 static void use(struct mt_sweep *w, int64_t row)
 {
     int64_t i = row - w->base;

@@ -43,7 +43,7 @@ static void commit(void)
 
 static void keep_newest(int n)
 {
-    char sql[80];
+    char sql[160];
 
     opened();
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);

@@ -204,6 +204,8 @@ CREATE TABLE setting (
 -- stays, so that they are exact there; ticks and costs add up; a life of a region, module or thread
 -- that no sample sees any more goes; names without a user go. Beyond keep_marks the older marks
 -- with no sample between them, and then every second one, go.
+-- max_file_bytes makes the tiers smaller, and where that is not enough, ended threads and modules
+-- go, the oldest first.
 -- A bucket is a range of rows in sample (key), level, counter (key: run, kind, sample) and of the
 -- indexes by_run, by_end and mark_by_time: thinning never reads what it does not rewrite.
 CREATE TABLE tier (
