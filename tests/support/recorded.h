@@ -113,6 +113,15 @@ static inline int64_t number(const char *sql)
     return number_in(path, sql);
 }
 
+static inline void write_text(const char *name, const char *text, size_t n)
+{
+    FILE *f = fopen(name, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, n, f), n);
+    fclose(f);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 #endif

@@ -10,15 +10,6 @@
 #include "memtracer/reader.h"
 #include "support/recorded.h"
 
-static void write_text(const char *name, const char *text, size_t n)
-{
-    FILE *f = fopen(name, "wb");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(text, 1, n, f), n);
-    fclose(f);
-}
-
 static void refuse(int code, const char *word)
 {
     assert_int_equal(open_recorder(), code);
