@@ -212,8 +212,10 @@ int mt_file_check_alive(struct mt_db *db)
     sqlite3_finalize(s);
     mt_memory_free(facts);
     if (!error && claim == SQLITE_BUSY) /* it has only begun */
-        return mt_error_set(TRACER_ESTATE, "%s is being opened by another recorder: put %%p into "
-                            "the path", db->path);
+        return mt_error_set(TRACER_ESTATE,
+                            "%s is being opened by another recorder: put %%p into "
+                            "the path",
+                            db->path);
     return error;
 }
 

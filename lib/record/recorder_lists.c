@@ -92,8 +92,8 @@ static bool knows_ws(const struct mt_interval *v)
 /* Anonymous pages of a private mapping: nobody else has them. */
 static uint64_t private_bytes(const struct mt_interval *v)
 {
-    bool counts = (v->pages.known >> MT_PAGE_ANONYMOUS & 1u) &&
-                  !(v->region_flags & MT_REGION_SHARED);
+    bool counts =
+        (v->pages.known >> MT_PAGE_ANONYMOUS & 1u) && !(v->region_flags & MT_REGION_SHARED);
 
     return counts ? v->pages.bytes[MT_PAGE_ANONYMOUS] : 0;
 }

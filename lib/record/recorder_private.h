@@ -66,7 +66,7 @@ struct mt_recorder {
     struct mt_user_type user_types[MT_USER_TYPES];
     uint64_t max_file_bytes;
     uint64_t file_bytes;
-    int wal_pages;      /* as of the last commit */
+    int wal_pages; /* as of the last commit */
     bool wal;
     bool open; /* a transaction was begun */
     struct mt_retention retention;

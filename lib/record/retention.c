@@ -8,9 +8,9 @@
 #include "record/recorder_private.h"
 
 #define PAGE_BYTES 4096
-#define LEAST_KEPT 64  /* newest samples, whatever the cap */
+#define LEAST_KEPT 64 /* newest samples, whatever the cap */
 #define LEAST_TIER 32
-#define TIER_SHARE 8   /* an older tier has this part of the newest */
+#define TIER_SHARE 8 /* an older tier has this part of the newest */
 #define SWEEP_AFTER 4096
 #define STEP_SAMPLES 64
 #define STEPS_WHEN_PRESSED 8
@@ -145,7 +145,8 @@ static int open_tiers(struct mt_recorder *r)
 
     for (int i = 1; i < MT_TIERS && !error; i++) {
         mt_db_bind(r->sql[MT_SQL_TIER_UPTO], 1, i);
-        error = mt_db_run_number(&r->db, r->sql[MT_SQL_TIER_UPTO], "look at its tiers", &t->upto[i]);
+        error =
+            mt_db_run_number(&r->db, r->sql[MT_SQL_TIER_UPTO], "look at its tiers", &t->upto[i]);
     }
     for (int i = 0; i < MT_TIERS && !error; i++) {
         error = count_tier(r, i + 1 < MT_TIERS ? t->upto[i + 1] : 0, upto, &t->n_tier[i]);
@@ -157,8 +158,7 @@ static int open_tiers(struct mt_recorder *r)
 int mt_retention_open(struct mt_recorder *r)
 {
     struct mt_retention *t = &r->retention;
-    int error = mt_db_number(&r->db,
-                             "SELECT value FROM setting WHERE name = 'thin_after_samples'",
+    int error = mt_db_number(&r->db, "SELECT value FROM setting WHERE name = 'thin_after_samples'",
                              INT64_MAX, &t->keep);
 
     if (!error)
@@ -210,7 +210,8 @@ static void thin_done(struct mt_recorder *r)
     b->n = 0;
 }
 
-/* The last tier is gone through from its oldest sample on as long as that helps; short runs stay. */
+/* The last tier is gone through from its oldest sample on as long as that helps; short runs stay.
+ */
 static void judge_last(struct mt_retention *t)
 {
     struct mt_bucket *b = &t->bucket;

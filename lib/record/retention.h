@@ -34,13 +34,13 @@ struct mt_sweep {
 };
 
 struct mt_retention {
-    int64_t upto[MT_TIERS];    /* newest sample of a tier; [0] unused */
-    int64_t n_tier[MT_TIERS];  /* samples in it */
-    int64_t keep;              /* setting thin_after_samples */
+    int64_t upto[MT_TIERS];   /* newest sample of a tier; [0] unused */
+    int64_t n_tier[MT_TIERS]; /* samples in it */
+    int64_t keep;             /* setting thin_after_samples */
     int64_t n_marks, keep_marks, mark_after;
-    int64_t last_after; /* the last tier is thinned from here on */
-    int64_t last_full;  /* samples in it that cannot become fewer */
-    int64_t n_ended;    /* rows of lists removed since the last sweep of names */
+    int64_t last_after;         /* the last tier is thinned from here on */
+    int64_t last_full;          /* samples in it that cannot become fewer */
+    int64_t n_ended;            /* rows of lists removed since the last sweep of names */
     int64_t added, added_marks; /* written since the last commit */
     int64_t free_pages, pages;
     struct mt_bucket bucket;
@@ -62,7 +62,7 @@ void mt_retention_rolled_back(struct mt_recorder *r);
 /* One small step, in a transaction of its own. *out_progress: something became less. */
 int mt_retention_step(struct mt_recorder *r, bool *out_progress);
 
-/* thin.c: reads the `n` samples of one run after `after` and picks what stays. */
+/* bucket.c: reads the `n` samples of one run after `after` and picks what stays. */
 int mt_thin_load(struct mt_recorder *r, int64_t after, int n);
 /* Removes some gaps of the bucket, inside a transaction. */
 int mt_thin_some(struct mt_recorder *r);

@@ -71,8 +71,8 @@ void mt_sweep_note(struct mt_recorder *r, int64_t string_row)
 static int begin_sweep(struct mt_recorder *r)
 {
     struct mt_sweep *w = &r->retention.sweep;
-    int error = mt_db_run_number(&r->db, r->sql[MT_SQL_STRING_TOP], "look for unused names",
-                                 &w->top);
+    int error =
+        mt_db_run_number(&r->db, r->sql[MT_SQL_STRING_TOP], "look for unused names", &w->top);
 
     if (error)
         return error;

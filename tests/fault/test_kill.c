@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: killed at a random moment, 60 times (1,000 with MEMTRACER_FULL=1): the file opens, is
- * sound, and has all that the child said it had committed. */
+/* Description: killed at a random moment, 60 times (1,000 with MEMTRACER_FULL=1): the file opens,
+ * is sound, and has all that the child said it had committed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

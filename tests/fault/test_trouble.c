@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: full disks, quotas, foreign hands on the file, locks that fail, clocks that jump: the
- * recorder says so and goes on. The id in a name is the case of the case log. */
+/* Description: full disks, quotas, foreign hands on the file, locks that fail, clocks that jump:
+ * the recorder says so and goes on. The id in a name is the case of the case log. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -157,7 +157,8 @@ static void D05_locks_that_fail_are_told_and_wal_is_not_taken_for_granted(void *
     opened();
     assert_int_equal(one(1), 0);
     assert_int_equal(number("SELECT count(*) FROM pragma_journal_mode WHERE "
-                            "journal_mode = 'delete'"), 1);
+                            "journal_mode = 'delete'"),
+                     1);
     lock_fault = SQLITE_IOERR_LOCK;
     fails_then_goes_on("disk or file system failed");
 }
@@ -182,7 +183,8 @@ static void D19_a_replaced_file_is_noticed_and_left_alone(void **state)
     assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
 }
 
-/* The log of a recording that was moved away lies beside a new file: it is not taken for its own. */
+/* The log of a recording that was moved away lies beside a new file: it is not taken for its own.
+ */
 static void D19_an_orphan_log_is_not_applied_to_a_fresh_file(void **state)
 {
     char away[160];
@@ -220,13 +222,17 @@ static void D04_another_writer_in_the_file_is_waited_for(void **state)
     for (int i = 1; i <= 20; i++) {
         assert_int_equal(one(i), 0);
         sqlite3_busy_timeout(shell, 2000);
-        assert_int_equal(sqlite3_exec(shell, "CREATE TABLE IF NOT EXISTS note(x);"
-                                             "INSERT INTO note VALUES (1)", 0, 0, 0), 0);
+        assert_int_equal(sqlite3_exec(shell,
+                                      "CREATE TABLE IF NOT EXISTS note(x);"
+                                      "INSERT INTO note VALUES (1)",
+                                      0, 0, 0),
+                         0);
     }
     sqlite3_close(shell);
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     sound();
-    assert_int_equal(number("SELECT (SELECT count(*) FROM note) * 100 + count(*) FROM level"), 2020);
+    assert_int_equal(number("SELECT (SELECT count(*) FROM note) * 100 + count(*) FROM level"),
+                     2020);
 }
 
 /* What another container would see: a run of a pid that is dead here, held by a live recorder. */
@@ -300,7 +306,8 @@ static void a_wall_clock_that_goes_back_changes_no_order(void **state)
     assert_int_equal(one(3), 0);
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT group_concat(ws, '') FROM (SELECT ws FROM memory "
-                            "WHERE type = 'heap' ORDER BY t_s)"), 123);
+                            "WHERE type = 'heap' ORDER BY t_s)"),
+                     123);
 }
 
 static void D03_nothing_is_mapped_that_truncation_could_take(void **state)

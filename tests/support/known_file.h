@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests: a file in memory whose truth is known, because the test made it: series of levels, marks. */
+/* tests: a file in memory whose truth is known, because the test made it: series of levels, marks.
+ */
 #ifndef TESTS_SUPPORT_KNOWN_FILE_H
 #define TESTS_SUPPORT_KNOWN_FILE_H
 

@@ -172,8 +172,8 @@ static inline void power_cut(const char *folder, bool torn)
         if (access(p->path, F_OK)) /* it was deleted, and that is remembered */
             continue;
         fd = open(to, O_RDWR | O_CREAT | O_TRUNC, 0600);
-        if (fd < 0 || (p->synced && pwrite(fd, p->synced, (size_t)p->synced_bytes, 0) !=
-                                       p->synced_bytes))
+        if (fd < 0 ||
+            (p->synced && pwrite(fd, p->synced, (size_t)p->synced_bytes, 0) != p->synced_bytes))
             abort();
         for (int w = 0; w < p->n_writes; w++)
             if (torn ? random() % 4 != 0 : w < stop)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tests: one recorder in a folder of its own, fed by hand; plain SQLite says what is in the file. */
+/* tests: one recorder in a folder of its own, fed by hand; plain SQLite says what is in the file.
+ */
 #ifndef TESTS_SUPPORT_RECORDED_H
 #define TESTS_SUPPORT_RECORDED_H
 

@@ -47,8 +47,10 @@ static void keep_newest(int n)
 
     opened();
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
-    snprintf(sql, sizeof(sql), "UPDATE setting SET value = %d WHERE name LIKE '%%keep%%' OR "
-             "name = 'thin_after_samples'", n);
+    snprintf(sql, sizeof(sql),
+             "UPDATE setting SET value = %d WHERE name LIKE '%%keep%%' OR "
+             "name = 'thin_after_samples'",
+             n);
     number(sql);
     opened();
 }
@@ -184,7 +186,9 @@ static void regions_are_seen_where_they_were(void **state)
         ended = v->row;
         *v = (struct mt_interval){.base = (uint64_t)(i + 1) << 20,
                                   .end = ((uint64_t)(i + 1) << 20) + 4096,
-                                  .type = MT_TYPE_PRIVATE, .confidence = 'B', .protection = 3};
+                                  .type = MT_TYPE_PRIVATE,
+                                  .confidence = 'B',
+                                  .protection = 3};
         sample.intervals = list;
         sample.n_intervals = i < LIVE ? (uint32_t)i + 1 : LIVE;
         sample.ended_regions = &ended;
@@ -240,9 +244,10 @@ static void threads_by_the_thousand_do_not_break_the_cap(void **state)
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT count(*) FROM thread WHERE last_sample IS NULL"), THREADS);
     assert_int_equal(number("SELECT count(*) FROM thread h JOIN string n ON n.id = h.name "
-                            "WHERE n.text <> 'w' || (h.tid - 1)"), 0);
-    assert_int_equal(number("SELECT count(*) FROM thread WHERE name NOT IN (SELECT id FROM string)"),
+                            "WHERE n.text <> 'w' || (h.tid - 1)"),
                      0);
+    assert_int_equal(
+        number("SELECT count(*) FROM thread WHERE name NOT IN (SELECT id FROM string)"), 0);
 }
 
 static void marks_are_bounded_and_the_newest_stay(void **state)

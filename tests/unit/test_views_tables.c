@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: the views that show tables, differences and events, on files whose truth is known. */
+/* Description: the views that show tables, differences and events, on files whose truth is known.
+ */
 #include "support/known_file.h"
 
 static int64_t flat(int i)
