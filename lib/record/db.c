@@ -68,6 +68,8 @@ int mt_db_error(const struct mt_db *db, int rc, const char *doing)
                         db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc));
 }
 
+/* Without effect where SQLite was built with OMIT_LOOKASIDE, as Debian's is: there each commit
+ * takes some hundred small blocks from malloc. */
 static void set_lookaside(struct mt_db *db)
 {
     db->lookaside = mt_memory_alloc((size_t)LOOKASIDE_SLOT * LOOKASIDE_SLOTS);
