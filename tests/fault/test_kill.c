@@ -3,6 +3,7 @@
  * is sound, and has all that the child said it had committed. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -39,12 +40,15 @@ static int64_t last_said(int fd)
     return last;
 }
 
-/* How long the child lives: mostly short, so that making the file is hit as well. */
-static void wait_a_moment(unsigned n)
+/* One in four dies at any moment from its birth on, the others while they record. */
+static void wait_a_moment(unsigned n, int said)
 {
-    long us = n % 4 == 0 ? random() % 3000 : random() % 60000;
+    long us = random() % (n % 4 == 0 ? 3000 : 30000);
     struct timespec t = {.tv_nsec = us * 1000};
+    struct pollfd p = {.fd = said, .events = POLLIN};
 
+    if (n % 4 != 0)
+        poll(&p, 1, 20000);
     nanosleep(&t, NULL);
 }
 
@@ -80,7 +84,7 @@ static void killed_at_any_moment_the_file_is_sound(void **state)
         if (child == 0)
             record_for_ever(ends[1]);
         close(ends[1]);
-        wait_a_moment(n);
+        wait_a_moment(n, ends[0]);
         kill(child, SIGKILL);
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFSIGNALED(status));

@@ -215,7 +215,7 @@ static void regions_are_seen_where_they_were(void **state)
 /* 1,000 threads a tick with a name of their own, which are gone at the next. */
 static void threads_by_the_thousand_do_not_break_the_cap(void **state)
 {
-    enum { N = 400, THREADS = 1000, CAP = 8 * 1024 * 1024 };
+    enum { N = 150, THREADS = 1000, CAP = 8 * 1024 * 1024 };
     static struct mt_thread threads[THREADS];
     static int64_t ended[THREADS];
 
