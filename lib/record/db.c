@@ -13,6 +13,7 @@
 
 #define LOOKASIDE_SLOT 512
 #define LOOKASIDE_SLOTS 200
+#define SHM_REGION_BYTES 32768 /* of SQLite's WAL index */
 
 static const char connection_pragmas[] =
     "PRAGMA mmap_size = 0;" /* a truncated map would kill the host with SIGBUS */
@@ -67,6 +68,8 @@ int mt_db_error(const struct mt_db *db, int rc, const char *doing)
                         db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc));
 }
 
+/* Without effect where SQLite was built with OMIT_LOOKASIDE, as Debian's is: there each commit
+ * takes some hundred small blocks from malloc. */
 static void set_lookaside(struct mt_db *db)
 {
     db->lookaside = mt_memory_alloc((size_t)LOOKASIDE_SLOT * LOOKASIDE_SLOTS);
@@ -183,11 +186,29 @@ static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bo
     return mt_db_error(db, rc, "set its journal mode");
 }
 
+/* Not every file system can share memory. SQLite finds that out only after the header says WAL, and
+ * then nobody can open the file; so it is tried before. */
+static bool can_share_memory(const struct mt_db *db)
+{
+    sqlite3_file *file = NULL;
+    void volatile *p = NULL;
+    bool can;
+
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_FILE_POINTER, (void *)&file);
+    if (!file || !file->pMethods || file->pMethods->iVersion < 2)
+        return false;
+    can = file->pMethods->xShmMap(file, 0, SHM_REGION_BYTES, 1, &p) == SQLITE_OK && p;
+    file->pMethods->xShmUnmap(file, 0);
+    return can;
+}
+
 int mt_db_journal_wal(struct mt_db *db, bool *out_wal)
 {
     bool plain;
-    int error = set_journal(db, "PRAGMA journal_mode = WAL", "wal", out_wal);
+    int error = set_journal(db, "PRAGMA journal_mode", "wal", out_wal);
 
+    if (!error && !*out_wal && can_share_memory(db))
+        error = set_journal(db, "PRAGMA journal_mode = WAL", "wal", out_wal);
     if (error || !*out_wal)
         error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
     if (!error)

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "memtracer/version.h"
+#include "record/vfs.h"
 
 #define HEADER_BYTES 100
 #define USER_VERSION_AT 60
@@ -162,41 +163,59 @@ static bool same_process(uint32_t pid, int64_t start_ns, struct mt_os_facts *fac
            (apart < SAME_START_NS && apart > -SAME_START_NS);
 }
 
-/* One row of a run that was not ended: host, pid, start. */
-static int judge_run(const struct mt_db *db, sqlite3_stmt *s, struct mt_os_facts *facts)
+static int recorded_by(const struct mt_db *db, uint32_t pid)
 {
-    const char *host = (const char *)sqlite3_column_text(s, 0);
-    uint32_t pid = (uint32_t)sqlite3_column_int64(s, 1);
-    int64_t start_ns = sqlite3_column_type(s, 2) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, 2);
-
-    mt_os_facts_read(mt_os_process_id(), facts);
-    if (!host || strcmp(host, facts->host) != 0 || !same_process(pid, start_ns, facts))
-        return TRACER_OK;
     return mt_error_set(TRACER_ESTATE,
                         "%s is being recorded by process %u%s: stop that tracer, "
                         "or put %%p into the path",
                         db->path, pid, pid == mt_os_process_id() ? " (this one)" : "");
 }
 
+/* One row of a run that was not ended: host, pid, start. The lock knows better than numbers, which
+ * containers share and clock steps change. */
+static int judge_run(const struct mt_db *db, sqlite3_stmt *s, struct mt_os_facts *facts, int claim)
+{
+    const char *host = (const char *)sqlite3_column_text(s, 0);
+    uint32_t pid = (uint32_t)sqlite3_column_int64(s, 1);
+    int64_t start_ns = sqlite3_column_type(s, 2) == SQLITE_NULL ? -1 : sqlite3_column_int64(s, 2);
+
+    if (claim == SQLITE_BUSY)
+        return recorded_by(db, pid);
+    mt_os_facts_read(mt_os_process_id(), facts);
+    if (!host || strcmp(host, facts->host) != 0 || !same_process(pid, start_ns, facts))
+        return TRACER_OK;
+    return recorded_by(db, pid);
+}
+
 int mt_file_check_alive(struct mt_db *db)
 {
     static const char sql[] = "SELECT host, recorder_pid, recorder_start_ns FROM run "
-                              "WHERE state IN ('recording', 'degraded', 'suspended')";
-    struct mt_os_facts *facts = mt_memory_alloc(sizeof(*facts));
+                              "WHERE state IN ('recording', 'degraded', 'suspended') "
+                              "ORDER BY id DESC";
+    int claim = sqlite3_file_control(db->handle, "main", MT_VFS_CLAIM, NULL);
+    struct mt_os_facts *facts;
     sqlite3_stmt *s = NULL;
     int error = TRACER_OK, rc;
 
+    if (claim == SQLITE_OK) /* nobody has it, for we have it now */
+        return TRACER_OK;
+    facts = mt_memory_alloc(sizeof(*facts));
     if (!facts)
         return mt_error_set(TRACER_ENOMEM, "no memory to look at %s", db->path);
     rc = sqlite3_prepare_v2(db->handle, sql, -1, &s, NULL);
     while (rc == SQLITE_OK && !error && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-        error = judge_run(db, s, facts);
+        error = judge_run(db, s, facts, claim);
         rc = SQLITE_OK;
     }
     if (!error)
         error = mt_db_error(db, rc, "read its runs");
     sqlite3_finalize(s);
     mt_memory_free(facts);
+    if (!error && claim == SQLITE_BUSY) /* it has only begun */
+        return mt_error_set(TRACER_ESTATE,
+                            "%s is being opened by another recorder: put %%p into "
+                            "the path",
+                            db->path);
     return error;
 }
 

@@ -16,8 +16,7 @@
 #define WAL_PAGES_WANTED 1000
 #define WAL_PAGES_LIMIT 16384
 #define STEADY_NS (INT64_C(60) * 1000000000)
-#define STEPS_A_COMMIT 4 /* of retention: a few milliseconds */
-#define STEPS_WHEN_FULL 32
+#define STEPS_WHEN_FULL 64
 #define PAGE_BYTES UINT64_C(4096)
 #define WAL_FRAME_BYTES (PAGE_BYTES + 24)
 
@@ -36,7 +35,7 @@ static int wal_wanted(const struct mt_recorder *r)
 }
 
 /* By this connection alone: SQLite before 3.51.3 loses commits when two of them checkpoint. */
-static void checkpoint(struct mt_recorder *r)
+void mt_recorder_checkpoint(struct mt_recorder *r)
 {
     int in_wal = -1, done = -1;
 
@@ -65,10 +64,19 @@ static int check_place(struct mt_recorder *r)
                         r->db.path);
 }
 
+static void make_room(struct mt_recorder *r)
+{
+    bool progress = true;
+
+    for (int i = 0; i < STEPS_WHEN_FULL && progress && r->file_bytes >= r->max_file_bytes; i++)
+        if (mt_retention_step(r, &progress))
+            break;
+}
+
 static int check_room(struct mt_recorder *r)
 {
     if (r->wal_pages > WAL_PAGES_LIMIT) {
-        checkpoint(r);
+        mt_recorder_checkpoint(r);
         if (r->wal_pages > WAL_PAGES_LIMIT)
             return mt_error_set(TRACER_ELIMIT,
                                 "%s-wal has grown to %d MiB because a reader keeps "
@@ -77,9 +85,7 @@ static int check_room(struct mt_recorder *r)
     }
     if (!r->max_file_bytes || r->file_bytes < r->max_file_bytes)
         return TRACER_OK;
-    for (int i = 0; i < STEPS_WHEN_FULL; i++)
-        if (mt_retention_step(r) || r->file_bytes < r->max_file_bytes)
-            break;
+    make_room(r);
     if (r->file_bytes < r->max_file_bytes)
         return TRACER_OK;
     return mt_error_set(TRACER_ELIMIT,
@@ -128,6 +134,8 @@ int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint3
 
     mt_fork_gate_enter();
     error = write_mark(r, t_ns, wall_ns, tid, label);
+    r->retention.n_marks += !error;
+    r->retention.added_marks += !error;
     mt_fork_gate_leave();
     return error;
 }
@@ -215,10 +223,11 @@ static int flush_extension(struct mt_recorder *r)
 
 void mt_recorder_measure(struct mt_recorder *r)
 {
-    int64_t pages = 0;
+    struct mt_retention *t = &r->retention;
 
-    if (mt_db_run_number(&r->db, r->sql[MT_SQL_PAGE_COUNT], "measure it", &pages) == TRACER_OK)
-        r->file_bytes = (uint64_t)pages * PAGE_BYTES + (uint64_t)r->wal_pages * WAL_FRAME_BYTES;
+    if (mt_db_run_number(&r->db, r->sql[MT_SQL_PAGE_COUNT], "measure it", &t->pages) == TRACER_OK)
+        r->file_bytes = (uint64_t)t->pages * PAGE_BYTES + (uint64_t)r->wal_pages * WAL_FRAME_BYTES;
+    mt_db_run_number(&r->db, r->sql[MT_SQL_FREE_COUNT], "measure it", &t->free_pages);
 }
 
 static int commit(struct mt_recorder *r)
@@ -234,12 +243,9 @@ static int commit(struct mt_recorder *r)
         return error;
     r->open = false;
     r->committed = r->at;
-    checkpoint(r);
+    mt_recorder_checkpoint(r);
     mt_recorder_measure(r);
-    /* What is committed is committed, whether or not room could be made for more. */
-    for (int i = 0; i < STEPS_A_COMMIT && mt_retention_due(r); i++)
-        if (mt_retention_step(r))
-            break;
+    mt_retention_after_commit(r); /* what is committed is so whether or not this finds room */
     return TRACER_OK;
 }
 
@@ -271,6 +277,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
     if (r->at.sample != r->committed.sample)
         memset(&r->more, 0, sizeof(r->more));
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
+    mt_retention_rolled_back(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
     r->open = false;

@@ -17,6 +17,8 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     sqlite3_stmt *find = r->sql[MT_SQL_STRING_FIND], *insert = r->sql[MT_SQL_STRING];
     int64_t row = id < r->string_capacity ? r->string_rows[id] : 0;
 
+    if (row)
+        mt_sweep_note(r, row);
     if (row || *error)
         return row;
     sqlite3_bind_text(find, 1, text, (int)bytes, SQLITE_STATIC);
@@ -28,6 +30,7 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     }
     if (!*error && id < r->string_capacity)
         r->string_rows[id] = row;
+    mt_sweep_note(r, row);
     return row;
 }
 
@@ -89,8 +92,8 @@ static bool knows_ws(const struct mt_interval *v)
 /* Anonymous pages of a private mapping: nobody else has them. */
 static uint64_t private_bytes(const struct mt_interval *v)
 {
-    bool counts = (v->pages.known >> MT_PAGE_ANONYMOUS & 1u) &&
-                  !(v->region_flags & MT_REGION_SHARED);
+    bool counts =
+        (v->pages.known >> MT_PAGE_ANONYMOUS & 1u) && !(v->region_flags & MT_REGION_SHARED);
 
     return counts ? v->pages.bytes[MT_PAGE_ANONYMOUS] : 0;
 }
@@ -133,9 +136,10 @@ static int insert_region(struct mt_recorder *r, struct mt_interval *v, int64_t c
         bind_pages(q, 15, v);
     if (error)
         return error;
+    mt_db_bind(q, 18, r->at.region_max + 1);
     error = mt_recorder_run(r, MT_SQL_REGION, "write regions");
     if (!error)
-        v->row = r->at.region_max = sqlite3_last_insert_rowid(r->db.handle);
+        v->row = ++r->at.region_max;
     return error;
 }
 
@@ -197,9 +201,10 @@ static int insert_module(struct mt_recorder *r, struct mt_module *m, int64_t sam
         mt_db_bind_text(q, 6, build_id);
     if (error)
         return error;
+    mt_db_bind(q, 7, r->at.module_max + 1);
     error = mt_recorder_run(r, MT_SQL_MODULE, "write modules");
     if (!error)
-        m->row = r->at.module_max = sqlite3_last_insert_rowid(r->db.handle);
+        m->row = ++r->at.module_max;
     return error;
 }
 
@@ -236,9 +241,10 @@ static int insert_thread(struct mt_recorder *r, struct mt_thread *t, int64_t sam
     }
     if (error)
         return error;
+    mt_db_bind(q, 8, r->at.thread_max + 1);
     error = mt_recorder_run(r, MT_SQL_THREAD, "write threads");
     if (!error)
-        t->row = r->at.thread_max = sqlite3_last_insert_rowid(r->db.handle);
+        t->row = ++r->at.thread_max;
     return error;
 }
 

@@ -24,10 +24,6 @@ static const char identity[] = "PRAGMA application_id = " DIGITS(
     TRACER_APPLICATION_ID) ";"
                            "PRAGMA user_version = " DIGITS(TRACER_SCHEMA_VERSION) ";";
 
-/* In memory: the samples that retention is about to fold into others. */
-static const char doomed_table[] =
-    "CREATE TEMP TABLE doomed(id INTEGER PRIMARY KEY, owner INTEGER)";
-
 static int create_tables(struct mt_db *db)
 {
     int error = mt_db_script(db, mt_schema[0].text, "make its tables");
@@ -104,8 +100,6 @@ static int open_file(struct mt_recorder *r, const char *path)
         error = prepare_file(&r->db);
     if (!error)
         error = mt_db_journal_wal(&r->db, &r->wal);
-    if (!error)
-        error = mt_db_script(&r->db, doomed_table, "set it up");
     if (!error)
         error = mt_db_prepare(&r->db, sql, MT_SQL_COUNT, r->sql);
     return error;
@@ -191,7 +185,7 @@ static int insert_run(struct mt_recorder *r, const struct mt_run_info *info)
     return error;
 }
 
-/* What the rows already there tell: where numbers go on, how much there is. */
+/* What the rows already there tell: where numbers go on. */
 static int read_position(struct mt_recorder *r)
 {
     int error = mt_db_number(&r->db, "SELECT max(id) FROM region", 0, &r->at.region_max);
@@ -200,11 +194,6 @@ static int read_position(struct mt_recorder *r)
         error = mt_db_number(&r->db, "SELECT max(id) FROM module", 0, &r->at.module_max);
     if (!error)
         error = mt_db_number(&r->db, "SELECT max(id) FROM thread", 0, &r->at.thread_max);
-    if (!error)
-        error = mt_db_number(&r->db, "SELECT count(*) FROM sample", 0, &r->n_samples);
-    if (!error)
-        error = mt_db_number(&r->db, "SELECT value FROM setting WHERE name = 'thin_after_samples'",
-                             INT64_MAX, &r->keep);
     return error;
 }
 
@@ -212,6 +201,8 @@ static int begin_run(struct mt_recorder *r, const struct mt_run_info *info)
 {
     int error = read_position(r);
 
+    if (!error)
+        error = mt_retention_open(r);
     if (!error)
         error = mt_recorder_begin(r);
     if (!error) /* once more, now that nobody else can write: two may have come this far */

@@ -6,6 +6,7 @@
 #include "record/db.h"
 #include "record/file.h"
 #include "record/recorder.h"
+#include "record/retention.h"
 
 enum mt_statement {
 #define MT_STATEMENT(name, sql) MT_SQL_##name,
@@ -65,12 +66,10 @@ struct mt_recorder {
     struct mt_user_type user_types[MT_USER_TYPES];
     uint64_t max_file_bytes;
     uint64_t file_bytes;
-    int64_t n_samples;  /* rows of table sample, about */
-    int64_t keep;       /* setting thin_after_samples */
-    int64_t thin_after; /* retention goes on behind this sample */
-    int wal_pages;      /* as of the last commit */
+    int wal_pages; /* as of the last commit */
     bool wal;
     bool open; /* a transaction was begun */
+    struct mt_retention retention;
 };
 
 /* Runs a prepared statement of the recorder. */
@@ -79,7 +78,10 @@ int mt_recorder_run(struct mt_recorder *r, enum mt_statement id, const char *doi
 /* Begins a transaction unless one is open. ELIMIT while the -wal or the file is full. */
 int mt_recorder_begin(struct mt_recorder *r);
 
-/* Sets file_bytes. */
+/* Takes the -wal over when it is long enough: a checkpoint costs two syncs. */
+void mt_recorder_checkpoint(struct mt_recorder *r);
+
+/* Sets file_bytes and the numbers of pages. */
 void mt_recorder_measure(struct mt_recorder *r);
 
 /* recorder_rows.c: writes the ticks that `more` holds. */
@@ -92,10 +94,5 @@ void mt_recorder_lists_undo(const struct mt_position *before, const struct mt_sa
 
 /* seed.c: fixed rows, where missing. */
 int mt_seed(struct mt_db *db);
-
-/* retention.c: makes room by one small step, in transactions of its own; none may be open. */
-int mt_retention_step(struct mt_recorder *r);
-/* Samples or bytes are more than they may be. */
-bool mt_retention_due(const struct mt_recorder *r);
 
 #endif

@@ -198,7 +198,8 @@ static void accept_sample(struct mt_recorder *r, const struct mt_sample *s, int6
     if (s->counters)
         r->counters = *s->counters;
     memset(&r->more, 0, sizeof(r->more));
-    r->n_samples++;
+    r->retention.n_tier[0]++;
+    r->retention.added++;
     r->at.sample = row;
     r->at.flags = s->flags;
     r->again &= ~(MT_AGAIN_LEVELS | MT_AGAIN_TYPES);

@@ -13,4 +13,9 @@
 /* The name to open with, registered on first use; NULL = SQLite's default does no harm here. */
 const char *mt_vfs_name(void);
 
+/* For sqlite3_file_control(): takes, until the file is closed, the lock that says "it is being
+ * recorded", and which no SQLite knows. SQLITE_OK: ours; BUSY: a live recorder has it; another
+ * code: this file system, or this file layer, cannot tell. No argument. */
+#define MT_VFS_CLAIM 0x6d74
+
 #endif

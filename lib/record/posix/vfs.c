@@ -164,6 +164,7 @@ static int vfs_control(sqlite3_file *file, int what, void *argument)
     case SQLITE_FCNTL_LOCKSTATE: *(int *)argument = f->level; return SQLITE_OK;
     case SQLITE_FCNTL_LAST_ERRNO: *(int *)argument = f->last_errno; return SQLITE_OK;
     case SQLITE_FCNTL_HAS_MOVED: *(int *)argument = has_moved(f); return SQLITE_OK;
+    case MT_VFS_CLAIM: return mt_vfs_claim(f);
     default: return SQLITE_NOTFOUND;
     }
 }
@@ -257,6 +258,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->device = s.st_dev;
     f->inode = s.st_ino;
     f->path = path;
+    f->page_bytes = (int)mt_os_page_bytes();
     f->sync_folder = s.st_size == 0;
     f->delete_at_end = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
     f->base.pMethods = &methods;

@@ -23,6 +23,7 @@ struct mt_vfs_file {
     int shm_fd;       /* the -shm file, -1 = not open */
     void *shm[MT_SHM_REGIONS];
     int n_shm, shm_bytes; /* regions mapped, size of one */
+    int page_bytes;       /* the kernel's */
 };
 
 /* Sets a lock of `type` (F_RDLCK, F_WRLCK, F_UNLCK) on bytes [at, at + n): 0, or -1 with errno. */
@@ -30,6 +31,9 @@ int mt_vfs_set_lock(int fd, short type, off_t at, off_t n);
 
 /* The type of lock that somebody else holds against a write lock there; F_UNLCK = none; -1. */
 int mt_vfs_foreign_lock(int fd, off_t at, off_t n);
+
+/* See MT_VFS_CLAIM. */
+int mt_vfs_claim(struct mt_vfs_file *f);
 
 /* Methods of sqlite3_io_methods, in vfs_lock.c and vfs_shm.c. */
 int mt_vfs_lock(sqlite3_file *file, int level);

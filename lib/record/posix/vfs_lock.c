@@ -13,6 +13,8 @@
 #define RESERVED_BYTE (PENDING_BYTE + 1)
 #define SHARED_FIRST (PENDING_BYTE + 2)
 #define SHARED_BYTES 510
+/* On the page that SQLite leaves empty for its locks, behind those. */
+#define CLAIM_BYTE (PENDING_BYTE + 1024)
 
 #if !defined(F_OFD_SETLK)
 #define F_OFD_GETLK 36
@@ -67,6 +69,13 @@ static int lock_shared(struct mt_vfs_file *f)
     return rc;
 }
 
+int mt_vfs_claim(struct mt_vfs_file *f)
+{
+    if (mt_vfs_set_lock(f->fd, F_WRLCK, CLAIM_BYTE, 1) == 0)
+        return SQLITE_OK;
+    return errno == EAGAIN || errno == EACCES ? SQLITE_BUSY : SQLITE_IOERR_LOCK;
+}
+
 int mt_vfs_lock(sqlite3_file *file, int level)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
@@ -103,7 +112,7 @@ int mt_vfs_unlock(sqlite3_file *file, int level)
                  mt_vfs_set_lock(f->fd, F_RDLCK, SHARED_FIRST, SHARED_BYTES);
         failed |= mt_vfs_set_lock(f->fd, F_UNLCK, PENDING_BYTE, 2);
     } else {
-        failed = mt_vfs_set_lock(f->fd, F_UNLCK, 0, 0);
+        failed = mt_vfs_set_lock(f->fd, F_UNLCK, PENDING_BYTE, 2 + SHARED_BYTES);
     }
     f->level = level;
     return failed ? SQLITE_IOERR_UNLOCK : SQLITE_OK;

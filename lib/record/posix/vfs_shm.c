@@ -74,25 +74,38 @@ static bool fill_up(int fd, off_t from, off_t end)
     return true;
 }
 
+/* A mapping begins at a page of the kernel's: where pages have 64 KiB, two regions of 32 KiB are
+ * mapped together. */
+static int regions_at_once(const struct mt_vfs_file *f)
+{
+    int page = f->page_bytes;
+
+    return page > f->shm_bytes ? page / f->shm_bytes : 1;
+}
+
 static int map_next(struct mt_vfs_file *f, int extend, bool *out_absent)
 {
-    off_t end = (off_t)(f->n_shm + 1) * f->shm_bytes;
+    int at_once = regions_at_once(f);
+    size_t bytes = (size_t)at_once * (size_t)f->shm_bytes;
+    off_t begin = (off_t)f->n_shm * f->shm_bytes, end = begin + (off_t)bytes;
     struct stat s;
-    void *p;
+    char *p;
 
     if (fstat(f->shm_fd, &s))
         return SQLITE_IOERR_SHMSIZE;
-    *out_absent = s.st_size < end && !extend;
+    if (f->n_shm + at_once > MT_SHM_REGIONS)
+        return SQLITE_FULL;
+    *out_absent = s.st_size < begin + f->shm_bytes && !extend;
     if (*out_absent)
         return SQLITE_OK;
     if (s.st_size < end && !fill_up(f->shm_fd, s.st_size, end))
         return SQLITE_IOERR_SHMSIZE;
-    p = mmap(NULL, (size_t)f->shm_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->shm_fd,
-             end - f->shm_bytes);
+    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->shm_fd, begin);
     if (p == MAP_FAILED)
         return SQLITE_IOERR_SHMMAP;
-    mt_memory_adopt(p, (size_t)f->shm_bytes);
-    f->shm[f->n_shm++] = p;
+    mt_memory_adopt(p, bytes);
+    for (int i = 0; i < at_once; i++)
+        f->shm[f->n_shm++] = p + (size_t)i * (size_t)f->shm_bytes;
     return SQLITE_OK;
 }
 
@@ -138,9 +151,9 @@ int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     char path[PATH_BYTES];
 
-    for (int i = 0; i < f->n_shm; i++) {
+    for (int i = 0; i < f->n_shm; i += regions_at_once(f)) {
         mt_memory_disown(f->shm[i]);
-        munmap(f->shm[i], (size_t)f->shm_bytes);
+        munmap(f->shm[i], (size_t)regions_at_once(f) * (size_t)f->shm_bytes);
     }
     f->n_shm = 0;
     if (f->shm_fd < 0)

@@ -128,6 +128,7 @@ CREATE TABLE region (
     private INTEGER                   -- of ws, what is in no file: written or relocated
 ) STRICT;
 CREATE INDEX region_by_run ON region(run, first_sample);
+CREATE INDEX region_by_end ON region(run, last_sample) WHERE last_sample IS NOT NULL;
 
 -- Programs and libraries with their interval of life.
 CREATE TABLE module (
@@ -140,6 +141,8 @@ CREATE TABLE module (
     path INTEGER NOT NULL REFERENCES string(id),
     build_id TEXT                     -- hexadecimal, NULL = none or unknown
 ) STRICT;
+CREATE INDEX module_by_run ON module(run, first_sample);
+CREATE INDEX module_by_end ON module(run, last_sample) WHERE last_sample IS NOT NULL;
 
 -- Threads with their interval of life and their stack.
 CREATE TABLE thread (
@@ -153,6 +156,8 @@ CREATE TABLE thread (
     stack_bytes INTEGER,              -- guard included
     guard_bytes INTEGER
 ) STRICT;
+CREATE INDEX thread_by_run ON thread(run, first_sample);
+CREATE INDEX thread_by_end ON thread(run, last_sample) WHERE last_sample IS NOT NULL;
 
 -- What the host said with tracer_mark().
 CREATE TABLE mark (
@@ -189,3 +194,21 @@ CREATE TABLE setting (
     value INTEGER NOT NULL,
     description TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- How far retention has come. Tier 0 are the newest samples, untouched. When it is full its oldest
+-- bucket (512 samples of a run at most) is thinned and moves into tier 1, and so on: the older, the
+-- thinner; the last tier is thinned into itself, so their number is bounded. Of a bucket stay the
+-- first and the last sample and those with the most and the least held, the most committed and the
+-- two largest rises of a type (with the sample before each), at marks and where a sample was asked
+-- for. What goes is folded into what stays: values of type and counter move to the next sample that
+-- stays, so that they are exact there; ticks and costs add up; a life of a region, module or thread
+-- that no sample sees any more goes; names without a user go. Beyond keep_marks the older marks
+-- with no sample between them, and then every second one, go.
+-- max_file_bytes makes the tiers smaller, and where that is not enough, ended threads and modules
+-- go, the oldest first.
+-- A bucket is a range of rows in sample (key), level, counter (key: run, kind, sample) and of the
+-- indexes by_run, by_end and mark_by_time: thinning never reads what it does not rewrite.
+CREATE TABLE tier (
+    id INTEGER PRIMARY KEY,           -- 1 and above
+    upto INTEGER NOT NULL             -- its newest sample; its oldest follows the next tier's
+) STRICT;

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: what thinning leaves is what the test itself kept of everything it handed over. */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "support/recorded.h"
+
+#define TICKS 20000
+#define TYPES 4
+
+/* All that was ever handed over, by moment: the truth that the file is compared with. */
+static int64_t truth[TICKS][TYPES];
+static uint64_t counted[TICKS];
+static const int types[TYPES] = {MT_TYPE_HEAP, MT_TYPE_STACK, MT_TYPE_PRIVATE, MT_TYPE_IMAGE};
+static sqlite3 *file;
+
+static int64_t noise(unsigned i, unsigned below)
+{
+    unsigned x = i * 2654435761u;
+
+    return (int64_t)((x ^ x >> 15) % below);
+}
+
+/* The heap steps and wobbles, the stack has one peak, the others change now and then. */
+static void world(int i)
+{
+    truth[i][0] = 10 * MIB + i / 4000 * 50 * MIB + noise((unsigned)i, 1000) * 1024;
+    truth[i][1] = i == 3333 ? 77 * MIB : MIB + i % 3;
+    truth[i][2] = i % 7 ? truth[i ? i - 1 : 0][2] : noise((unsigned)i, 5000) * 4096;
+    truth[i][3] = 5 * MIB + i / 1000;
+    counted[i] = (uint64_t)(i < 15000 ? i / 10 : 1500);
+    for (int t = 0; t < TYPES; t++)
+        set_level(types[t], truth[i][t]);
+    counters.known = 1u << MT_COUNTER_MINOR_FAULTS;
+    counters.value[MT_COUNTER_MINOR_FAULTS] = counted[i];
+}
+
+static void commit(void)
+{
+    if (mt_recorder_commit(recorder))
+        fail_msg("%s", mt_error_detail());
+}
+
+static void keep_newest(int n)
+{
+    char sql[160];
+
+    opened();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    snprintf(sql, sizeof(sql),
+             "UPDATE setting SET value = %d WHERE name LIKE '%%keep%%' OR "
+             "name = 'thin_after_samples'",
+             n);
+    number(sql);
+    opened();
+}
+
+static sqlite3_stmt *ask(const char *sql)
+{
+    sqlite3_stmt *s;
+
+    if (sqlite3_prepare_v2(file, sql, -1, &s, NULL))
+        fail_msg("%s: %s", sql, sqlite3_errmsg(file));
+    return s;
+}
+
+/* At every sample that is left every type and the counter have the value they had. */
+static void compare_absolutes(void)
+{
+    sqlite3_stmt *s = ask("SELECT id, t_ns FROM sample ORDER BY id");
+    sqlite3_stmt *level = ask("SELECT ws FROM level WHERE run = 2 AND type = ?1 AND sample <= ?2 "
+                              "ORDER BY sample DESC LIMIT 1");
+    sqlite3_stmt *counter = ask("SELECT value FROM counter WHERE run = 2 AND counter = 8 AND "
+                                "sample <= ?1 ORDER BY sample DESC LIMIT 1");
+
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        int i = (int)(sqlite3_column_int64(s, 1) / 100000000);
+
+        for (int t = 0; t < TYPES; t++) {
+            sqlite3_bind_int(level, 1, types[t]);
+            sqlite3_bind_int64(level, 2, sqlite3_column_int64(s, 0));
+            assert_int_equal(sqlite3_step(level), SQLITE_ROW);
+            if (sqlite3_column_int64(level, 0) != truth[i][t])
+                fail_msg("type %d at tick %d", types[t], i);
+            sqlite3_reset(level);
+        }
+        sqlite3_bind_int64(counter, 1, sqlite3_column_int64(s, 0));
+        assert_int_equal(sqlite3_step(counter), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int64(counter, 0), counted[i]);
+        sqlite3_reset(counter);
+    }
+    sqlite3_finalize(s);
+    sqlite3_finalize(level);
+    sqlite3_finalize(counter);
+}
+
+static void compare_extremes(void)
+{
+    sqlite3_stmt *s = ask("SELECT max(ws), min(ws) FROM level WHERE type = ?1");
+
+    for (int t = 0; t < TYPES; t++) {
+        int64_t most = truth[0][t], least = truth[0][t];
+
+        for (int i = 0; i < TICKS; i++) {
+            most = truth[i][t] > most ? truth[i][t] : most;
+            least = truth[i][t] < least ? truth[i][t] : least;
+        }
+        sqlite3_bind_int(s, 1, types[t]);
+        assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int64(s, 0), most);
+        assert_int_equal(sqlite3_column_int64(s, 1), least);
+        sqlite3_reset(s);
+    }
+    sqlite3_finalize(s);
+}
+
+static void feed_world(void)
+{
+    for (int i = 0; i < TICKS; i++) {
+        world(i);
+        assert_int_equal(tick(), 0);
+        if (i % 10 == 9)
+            commit();
+    }
+}
+
+static void check_world(int64_t most_samples)
+{
+    assert_int_equal(number("SELECT sum(ticks) FROM sample"), TICKS);
+    assert_true(number("SELECT count(*) FROM sample") < most_samples);
+    assert_int_equal(sqlite3_open(path, &file), 0);
+    compare_absolutes();
+    compare_extremes();
+    sqlite3_close(file);
+    assert_int_equal(number("SELECT count(*) FROM punctuated_growth WHERE type = 'heap' AND "
+                            "bytes BETWEEN 52000000 AND 53000000 AND "
+                            "round(t_s) IN (400, 800, 1200, 1600)"),
+                     4);
+}
+
+static void what_stays_is_exact_and_so_are_extremes_and_steps(void **state)
+{
+    (void)state;
+    keep_newest(2000);
+    feed_world();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    check_world(6000);
+    assert_true(number("SELECT count(*) FROM tier") > 0);
+    assert_int_equal(number("SELECT count(*) FROM sample WHERE t_ns >= 1800000000000"), 2000);
+}
+
+static void the_cap_holds_and_what_stays_is_exact(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    opened();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(open_with(MIB), 0);
+    for (int i = 0; i < TICKS; i++) {
+        world(i);
+        assert_int_equal(tick(), 0);
+        if (i % 10 == 9)
+            commit();
+        assert_true(mt_recorder_file_bytes(recorder) <= MIB);
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size <= MIB);
+    check_world(8000);
+}
+
+/* Each list of regions that a sample saw is, after thinning, seen there and nowhere else. */
+static void regions_are_seen_where_they_were(void **state)
+{
+    enum { N = 4000, LIVE = 20 };
+    static struct mt_interval list[LIVE];
+    static int64_t born[N];
+    int64_t ended, wrong;
+
+    (void)state;
+    keep_newest(200);
+    for (int i = 0; i < N; i++) {
+        struct mt_interval *v = &list[i % LIVE];
+
+        ended = v->row;
+        *v = (struct mt_interval){.base = (uint64_t)(i + 1) << 20,
+                                  .end = ((uint64_t)(i + 1) << 20) + 4096,
+                                  .type = MT_TYPE_PRIVATE,
+                                  .confidence = 'B',
+                                  .protection = 3};
+        sample.intervals = list;
+        sample.n_intervals = i < LIVE ? (uint32_t)i + 1 : LIVE;
+        sample.ended_regions = &ended;
+        sample.n_ended_regions = ended != 0;
+        set_level(MT_TYPE_PRIVATE, noise((unsigned)i, 999));
+        assert_int_equal(tick(), 0);
+        born[i] = i;
+        commit();
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_true(number("SELECT count(*) FROM sample") < N / 4);
+    assert_true(number("SELECT count(*) FROM region") < N);
+    wrong = number("SELECT count(*) FROM sample s WHERE (SELECT count(*) FROM region r WHERE "
+                   "r.first_sample <= s.id AND ifnull(r.last_sample, s.id) >= s.id) <> "
+                   "min(20, s.t_ns / 100000000 + 1)");
+    assert_int_equal(wrong, 0);
+    wrong = number("SELECT count(*) FROM sample s JOIN region r ON r.first_sample <= s.id AND "
+                   "ifnull(r.last_sample, s.id) >= s.id WHERE (r.base >> 20) - 1 NOT BETWEEN "
+                   "s.t_ns / 100000000 - 19 AND s.t_ns / 100000000");
+    assert_int_equal(wrong, 0);
+    assert_int_equal(born[N - 1], N - 1);
+}
+
+/* 1,000 threads a tick with a name of their own, which are gone at the next. */
+static void threads_by_the_thousand_do_not_break_the_cap(void **state)
+{
+    enum { N = 150, THREADS = 1000, CAP = 8 * 1024 * 1024 };
+    static struct mt_thread threads[THREADS];
+    static int64_t ended[THREADS];
+
+    (void)state;
+    mt_strings_free(strings);
+    assert_int_equal(mt_strings_new(N * THREADS + 8, 16 * (N * THREADS), &strings), 0);
+    assert_int_equal(open_with(CAP), 0);
+    sample.threads = threads;
+    sample.n_threads = THREADS;
+    sample.ended_threads = ended;
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < THREADS; k++) {
+            char name[16];
+            int n = snprintf(name, sizeof(name), "w%d", i * THREADS + k);
+
+            ended[k] = threads[k].row;
+            threads[k] = (struct mt_thread){.tid = (uint32_t)(i * THREADS + k + 1),
+                                            .name = mt_strings_add(strings, name, (size_t)n)};
+        }
+        sample.n_ended_threads = i ? THREADS : 0;
+        set_level(MT_TYPE_STACK, noise((unsigned)i, 1000));
+        assert_int_equal(tick(), 0);
+        commit();
+        assert_true(mt_recorder_file_bytes(recorder) <= CAP);
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(number("SELECT count(*) FROM thread WHERE last_sample IS NULL"), THREADS);
+    assert_int_equal(number("SELECT count(*) FROM thread h JOIN string n ON n.id = h.name "
+                            "WHERE n.text <> 'w' || (h.tid - 1)"),
+                     0);
+    assert_int_equal(
+        number("SELECT count(*) FROM thread WHERE name NOT IN (SELECT id FROM string)"), 0);
+}
+
+static void marks_are_bounded_and_the_newest_stay(void **state)
+{
+    (void)state;
+    keep_newest(1000);
+    set_level(MT_TYPE_HEAP, MIB);
+    for (int i = 0; i < 20000; i++) {
+        char label[16];
+
+        snprintf(label, sizeof(label), "m%d", i);
+        if (i % 100 == 0) {
+            set_level(MT_TYPE_HEAP, MIB + i);
+            assert_int_equal(tick(), 0);
+        }
+        assert_int_equal(mt_recorder_mark(recorder, sample.t_ns - 1, sample.wall_ns, 1, label), 0);
+        if (i % 100 == 99)
+            commit();
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_true(number("SELECT count(*) FROM mark") <= 1100);
+    assert_int_equal(number("SELECT count(*) FROM mark WHERE id > 20000 - 250"), 250);
+    assert_int_equal(number("SELECT count(*) FROM mark WHERE label <> 'm' || (id - 1)"), 0);
+}
+
+/* Pages that thinning made free go back to the file system. */
+static void a_smaller_content_is_a_smaller_file(void **state)
+{
+    struct stat before, after;
+
+    (void)state;
+    opened();
+    feed_world();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(stat(path, &before), 0);
+    number("UPDATE setting SET value = 500 WHERE name = 'thin_after_samples'");
+    opened();
+    for (int i = 0; i < 3000; i++) {
+        set_level(MT_TYPE_HEAP, i);
+        assert_int_equal(tick(), 0);
+        commit();
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(after.st_size < before.st_size / 2);
+    assert_int_equal(number("SELECT sum(ticks) FROM sample"), TICKS + 3000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_stays_is_exact_and_so_are_extremes_and_steps),
+        TEST(the_cap_holds_and_what_stays_is_exact),
+        TEST(regions_are_seen_where_they_were),
+        TEST(threads_by_the_thousand_do_not_break_the_cap),
+        TEST(marks_are_bounded_and_the_newest_stay),
+        TEST(a_smaller_content_is_a_smaller_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
