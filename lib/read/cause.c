@@ -13,7 +13,8 @@
 #define MOST_REGIONS_QUIET 64 /* more new regions are worth their own word */
 
 /* From the last point not after the onset (the first one, where the newest life began later) a
- * sixteenth of the life, and its last sixteenth. */
+ * sixteenth of the life, and its last sixteenth, less its very end: a program that ends gives back
+ * what it held. */
 static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_ns)
 {
     const struct mt_series_life *life = &s->lives[s->n_lives - 1];
@@ -35,7 +36,7 @@ static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_
         .onset = s->t_ns[low * s->per_slot + s->per_slot - 1] <= onset_ns ? at->last : at->first,
         .head = s->slots[head].first,
         .tail = s->slots[life->end_slot - part - 1].first,
-        .end = s->slots[life->end_slot - 1].last};
+        .end = s->slots[life->end_slot - part / 4 - 1].last};
 }
 
 /* Known, and at least (or at most) this share of the growth. */
