@@ -191,6 +191,7 @@ class RedisGrowing(Redis, Leaks):
 
 
 class PythonList(Leaks):
+    types = ("managed_heap",)
     needs, package = ["/usr/bin/python3"], "python3"
 
     def command(self):
@@ -204,6 +205,8 @@ class PythonList(Leaks):
 
 
 class PythonBuffer(PythonList):
+    types = ("heap",)
+
     def command(self):
         return ["/usr/bin/python3", self.write("buffer.py", PYTHON_BUFFER), str(self.seconds)]
 
