@@ -85,6 +85,29 @@ static bool allowed(const struct rule *rule, const tracer_type_verdict *t)
                            : (double)t->kept_bytes < rule->bytes;
 }
 
+/* A misspelt type would allow nothing, silently. */
+static int know_types(struct answer *a, const struct rule *rules, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int64_t count = 0;
+        bool found;
+        int code;
+
+        if (!strcmp(rules[i].type, "*"))
+            continue;
+        answer_bind_text(a, rules[i].type);
+        code = answer_integers(a, "SELECT count(*) FROM type WHERE name = ?1", &count, 1, &found);
+        if (code)
+            return code;
+        if (count == 0) {
+            complain("check: --allow %s: %s knows no type of that name; memtracer types lists them",
+                     rules[i].type, a->path);
+            return TOOL_USAGE;
+        }
+    }
+    return TOOL_OK;
+}
+
 static void print_finding(struct answer *a, const tracer_verdict *v, uint32_t k)
 {
     char text[SENTENCE_BYTES];
@@ -154,6 +177,8 @@ static int run(const struct command *self, int argc, char **argv)
             return TOOL_USAGE;
         }
     code = answer_open(&a, argv[first]);
+    if (!code)
+        code = know_types(&a, rules, allow.n);
     if (!code)
         code = judgement_ask(&a, &q, &v);
     if (!code)

@@ -12,30 +12,31 @@
 #define COUNTER_HEAP_FREE 21
 #define MOST_REGIONS_QUIET 64 /* more new regions are worth their own word */
 
-int64_t mt_judging_growth(const struct mt_series *s, const int64_t *values, int64_t onset_ns)
+/* From the last point not after the onset (the first one, where the newest life began later) a
+ * sixteenth of the life, and its last sixteenth, less its very end: a program that ends gives back
+ * what it held. */
+static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_ns)
 {
     const struct mt_series_life *life = &s->lives[s->n_lives - 1];
-    size_t from = life->first_slot * s->per_slot, end = life->end_slot * s->per_slot;
-    size_t tail = (end - from) / 16 + 1;
-    int64_t base = TRACER_UNKNOWN, last = TRACER_UNKNOWN;
+    size_t low = life->first_slot, high = life->end_slot, part = (high - low) / 16, head;
+    const struct mt_series_slot *at;
 
-    for (size_t i = from; i < end && (base == TRACER_UNKNOWN || s->t_ns[i] <= onset_ns); i++)
-        if (values[i] != MT_VERDICT_UNKNOWN)
-            base = values[i];
-    for (size_t i = end - tail; i < end; i++)
-        if (values[i] != MT_VERDICT_UNKNOWN && (last == TRACER_UNKNOWN || values[i] < last))
-            last = values[i];
-    return base == TRACER_UNKNOWN || last == TRACER_UNKNOWN ? TRACER_UNKNOWN : last - base;
-}
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
 
-static int grew(struct mt_judging *j, enum mt_series_of of, int64_t type, int64_t onset_ns,
-                int64_t *out)
-{
-    int error = mt_series_load(j->r, j->s, of, type, j->column);
-
-    if (!error)
-        *out = mt_judging_growth(j->s, j->column, onset_ns);
-    return error;
+        if (s->t_ns[middle * s->per_slot] <= onset_ns)
+            low = middle;
+        else
+            high = middle;
+    }
+    at = &s->slots[low];
+    head = low + part < life->end_slot ? low + part : life->end_slot - 1;
+    return (struct mt_series_span){
+        .run = life->run,
+        .onset = s->t_ns[low * s->per_slot + s->per_slot - 1] <= onset_ns ? at->last : at->first,
+        .head = s->slots[head].first,
+        .tail = s->slots[life->end_slot - part - 1].first,
+        .end = s->slots[life->end_slot - part / 4 - 1].last};
 }
 
 /* Known, and at least (or at most) this share of the growth. */
@@ -92,30 +93,41 @@ static uint32_t cause_of(const tracer_type_verdict *t, int64_t grew_shareable)
     return cause_of_held(t, grew_shareable);
 }
 
+static int find_growth(struct mt_judging *j, unsigned k, int64_t *out_shareable)
+{
+    tracer_type_verdict *t = &j->out->types[k];
+    struct mt_series_span span = span_from(j->s, t->onset_wall_ns);
+    int64_t grew[MT_SERIES_COLUMNS];
+    int error = mt_series_grew(j->r, &span, j->s->types[k].id, grew);
+
+    if (error)
+        return error;
+    t->grew_committed = grew[MT_SERIES_COMMITTED];
+    t->grew_size = grew[MT_SERIES_SIZE];
+    t->grew_huge = grew[MT_SERIES_HUGE];
+    t->grew_lazy_free = grew[MT_SERIES_LAZY_FREE];
+    t->grew_blocks = grew[MT_SERIES_BLOCKS];
+    *out_shareable = grew[MT_SERIES_WS_SHAREABLE];
+    error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_IN_USE, false, &t->grew_in_use);
+    if (!error)
+        error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_FREE, true, &t->grew_free);
+    if (!error)
+        error = mt_series_counter_grew(j->r, &span, COUNTER_THREADS, false, &t->grew_threads);
+    return error;
+}
+
 int mt_judging_cause(struct mt_judging *j, unsigned k)
 {
     tracer_type_verdict *t = &j->out->types[k];
     int64_t shareable = TRACER_UNKNOWN;
-    const struct {
-        enum mt_series_of of;
-        int64_t type;
-        int64_t *out;
-    } wanted[] = {
-        {MT_SERIES_COMMITTED, j->s->types[k].id, &t->grew_committed},
-        {MT_SERIES_SIZE, j->s->types[k].id, &t->grew_size},
-        {MT_SERIES_HUGE, j->s->types[k].id, &t->grew_huge},
-        {MT_SERIES_LAZY_FREE, j->s->types[k].id, &t->grew_lazy_free},
-        {MT_SERIES_BLOCKS, j->s->types[k].id, &t->grew_blocks},
-        {MT_SERIES_WS_SHAREABLE, j->s->types[k].id, &shareable},
-        {MT_SERIES_COUNTER, COUNTER_HEAP_IN_USE, &t->grew_in_use},
-        {MT_SERIES_COUNTER, COUNTER_HEAP_FREE, &t->grew_free},
-        {MT_SERIES_COUNTER, COUNTER_THREADS, &t->grew_threads},
-    };
-    int error = TRACER_OK;
+    int error;
 
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]) && !error; i++)
-        error = grew(j, wanted[i].of, wanted[i].type, t->onset_wall_ns, wanted[i].out);
-    if (error || !t->growing)
+    t->grew_committed = t->grew_size = t->grew_huge = t->grew_lazy_free = TRACER_UNKNOWN;
+    t->grew_blocks = t->grew_in_use = t->grew_free = t->grew_threads = TRACER_UNKNOWN;
+    if (!t->growing)
+        return TRACER_OK;
+    error = find_growth(j, k, &shareable);
+    if (error)
         return error;
     t->cause = cause_of(t, shareable);
     t->leak = t->cause != TRACER_CAUSE_FILE && t->cause != TRACER_CAUSE_RETENTION &&

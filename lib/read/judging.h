@@ -19,13 +19,9 @@ struct mt_judging {
     tracer_reader *r;
     const struct mt_series *s;
     struct mt_judged *out;
-    int64_t *values[MT_VERDICT_TYPES]; /* room for a column of each type */
-    int64_t *column;                   /* room for one more */
+    int64_t *values[MT_VERDICT_TYPES]; /* of each type what is judged … */
+    int64_t *sizes[MT_VERDICT_TYPES];  /* … and its address space; NULL = not asked for */
 };
-
-/* lowest value at the end of the newest life less the value at the onset, both of `values`;
- * TRACER_UNKNOWN where there are none. */
-int64_t mt_judging_growth(const struct mt_series *s, const int64_t *values, int64_t onset_ns);
 
 /* The pure judge on n_types series; limit 0 = none. */
 int mt_judging_judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,

@@ -83,12 +83,12 @@ static void tell_type(struct mt_judging *j, unsigned k, uint32_t measure,
 
 /* ---- the process ---- */
 
-static int load_all(struct mt_judging *j, enum mt_series_of of)
+static int load_all(struct mt_judging *j, uint32_t measure)
 {
     int error = TRACER_OK;
 
     for (unsigned k = 0; k < j->s->n_types && !error; k++)
-        error = mt_series_load(j->r, j->s, of, j->s->types[k].id, j->values[k]);
+        error = mt_series_load(j->r, j->s, j->s->types[k].id, measure, j->values[k], j->sizes[k]);
     return error;
 }
 
@@ -138,13 +138,11 @@ static int judge_kept(struct mt_judging *j, int64_t limit, int64_t *out_ns)
 
 static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
 {
-    static const enum mt_series_of measures[] = {MT_SERIES_HELD, MT_SERIES_COMMITTED,
-                                                 MT_SERIES_SIZE};
     struct mt_verdict *v = NULL;
     uint32_t limit;
     int64_t bytes, reached;
     bool reclaimed = false;
-    int error = load_all(j, measures[o->measure]);
+    int error = load_all(j, o->measure);
 
     choose_limit(j, o->limit_bytes, &limit, &bytes);
     if (!error)
@@ -177,10 +175,8 @@ static int judge_size(struct mt_judging *j)
 {
     int64_t address = j->s->address_bytes > 0 ? j->s->address_bytes : ADDRESS_SPACE;
     struct mt_verdict *v = NULL;
-    int error = load_all(j, MT_SERIES_SIZE);
+    int error = mt_judging_judge(j, (const int64_t *const *)j->sizes, j->s->n_types, address, &v);
 
-    if (!error)
-        error = mt_judging_judge(j, (const int64_t *const *)j->values, j->s->n_types, address, &v);
     for (unsigned k = 0; k < j->s->n_types && !error; k++) {
         const struct mt_verdict_type *t = &v->types[k];
 
@@ -199,26 +195,24 @@ static int judge_size(struct mt_judging *j)
 
 static int judge_regions(struct mt_judging *j)
 {
-    const int64_t *values[1] = {j->column};
+    const struct mt_series *s = j->s;
+    const int64_t *values[1] = {s->regions};
     struct mt_verdict *v = NULL;
     tracer_type_verdict ends;
-    int error = mt_series_load(j->r, j->s, MT_SERIES_REGIONS, 0, j->column);
-    int64_t page = j->s->page_bytes > 0 ? j->s->page_bytes : 4096;
+    int64_t page = s->page_bytes > 0 ? s->page_bytes : 4096;
+    int error;
 
-    if (error)
-        return error;
-    mt_judging_ends(j->s, j->column, &ends);
+    mt_judging_ends(s, s->regions, &ends);
     j->out->v.regions_first = ends.first_bytes;
     j->out->v.regions_last = ends.last_bytes;
-    for (size_t i = 0; i < j->s->n; i++) /* one region weighs as much as a page */
-        if (j->column[i] != MT_VERDICT_UNKNOWN)
-            j->column[i] *= page;
-    error = mt_judging_judge(j, values, 1, j->s->max_regions * page, &v);
+    for (size_t i = 0; i < s->n; i++) /* one region weighs as much as a page */
+        s->regions[i] *= page;
+    error = mt_judging_judge(j, values, 1, s->max_regions * page, &v);
     if (error)
         return error;
     j->out->v.regions_growing = v->leak && v->types[0].kept_bytes >= 64 * page;
     if (j->out->v.regions_growing)
-        mt_judging_limit(j, TRACER_LIMIT_REGIONS, j->s->max_regions, v->exhaustion_ns);
+        mt_judging_limit(j, TRACER_LIMIT_REGIONS, s->max_regions, v->exhaustion_ns);
     mt_verdict_free(v);
     return TRACER_OK;
 }
@@ -308,14 +302,16 @@ static int judge_file(struct mt_judging *j, const tracer_verdict_options *o)
     return error;
 }
 
-/* Room for a column of each type and one more. */
-static int64_t *take_room(struct mt_judging *j)
+/* Room for what is judged of each type, and for its address space where that is judged too. */
+static int64_t *take_room(struct mt_judging *j, uint32_t measure)
 {
-    int64_t *room = mt_memory_alloc((j->s->n_types + 1) * (j->s->n + 1) * sizeof(int64_t));
+    unsigned n = j->s->n_types, columns = measure == TRACER_MEASURE_HELD ? 2 * n : n;
+    int64_t *room = mt_memory_alloc((columns * j->s->n + 1) * sizeof(int64_t));
 
-    for (unsigned k = 0; room && k < j->s->n_types; k++)
+    for (unsigned k = 0; room && k < n; k++) {
         j->values[k] = room + k * j->s->n;
-    j->column = room ? room + j->s->n_types * j->s->n : NULL;
+        j->sizes[k] = columns > n ? room + (n + k) * j->s->n : NULL;
+    }
     return room;
 }
 
@@ -354,7 +350,7 @@ int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *option
         return error;
     j.s = s;
     j.out = mt_memory_alloc(sizeof(*j.out));
-    room = take_room(&j);
+    room = take_room(&j, o.measure);
     error = j.out && room ? judge_file(&j, &o)
                           : mt_error_set(TRACER_ENOMEM, "no memory to judge %s", r->path);
     mt_memory_free(room);

@@ -25,29 +25,72 @@ static int finish(tracer_reader *r, sqlite3_stmt *q, int error)
 
 /* ---- which runs ---- */
 
+/* A run's samples have rising ids, none of another run between them. */
 static const char sql_runs[] =
-    "SELECT r.id, r.start_wall_ns, sum(max(s.ticks, 1)), r.page_bytes, r.cgroup_limit_bytes,"
-    " r.host_memory_bytes, r.address_limit_bytes, r.data_limit_bytes, r.max_regions"
-    " FROM run r JOIN sample s ON s.run = r.id"
+    "SELECT r.id, r.start_wall_ns, (SELECT id FROM sample WHERE run = r.id ORDER BY t_ns LIMIT 1),"
+    " (SELECT id FROM sample WHERE run = r.id ORDER BY t_ns DESC LIMIT 1), r.page_bytes,"
+    " r.cgroup_limit_bytes, r.host_memory_bytes, r.address_limit_bytes, r.data_limit_bytes,"
+    " r.max_regions FROM run r"
     " WHERE iif(?1, r.id = ?1, r.label = (SELECT label FROM run WHERE id ="
-    " (SELECT run FROM sample ORDER BY id DESC LIMIT 1)))"
-    " AND (?2 = 0 OR r.start_wall_ns + s.until_ns >= ?2)"
-    " AND (?3 = 0 OR r.start_wall_ns + s.t_ns <= ?3)"
-    " GROUP BY r.id ORDER BY r.start_wall_ns, r.id";
+    " (SELECT run FROM sample ORDER BY id DESC LIMIT 1))) ORDER BY r.start_wall_ns, r.id";
+#define SAMPLES_OF_RUN                                                                             \
+    " FROM sample NOT INDEXED WHERE id BETWEEN ?4 AND ?5 AND run = ?6"                             \
+    " AND (?2 = 0 OR ?1 + until_ns >= ?2) AND (?3 = 0 OR ?1 + t_ns <= ?3)"
+static const char sql_ticks[] = "SELECT each_row(ticks)" SAMPLES_OF_RUN;
+static const char sql_samples[] =
+    "SELECT each_row(id, t_ns, until_ns, ticks, regions)" SAMPLES_OF_RUN;
 
-static void take_run(struct mt_series *s, sqlite3_stmt *q)
+#define OF_RUN_PARAMS 6
+static void params_of_life(const struct mt_series *s, const struct mt_series_life *life,
+                           int64_t *out)
 {
-    struct mt_series_life *life = &s->lives[s->n_lives++];
+    out[0] = life->start_ns;
+    out[1] = s->since_ns;
+    out[2] = s->until_ns;
+    out[3] = life->first;
+    out[4] = life->last;
+    out[5] = life->run;
+}
 
-    life->run = sqlite3_column_int64(q, 0);
-    life->start_ns = sqlite3_column_int64(q, 1);
-    life->ticks = sqlite3_column_int64(q, 2);
-    s->page_bytes = sqlite3_column_int64(q, 3);
-    s->cgroup_bytes = sqlite3_column_int64(q, 4);
-    s->host_bytes = sqlite3_column_int64(q, 5);
-    s->address_bytes = sqlite3_column_int64(q, 6);
-    s->data_bytes = sqlite3_column_int64(q, 7);
-    s->max_regions = sqlite3_column_int64(q, 8);
+static void take_run(struct mt_series *s, sqlite3_stmt *q, struct mt_series_life *out)
+{
+    out->run = sqlite3_column_int64(q, 0);
+    out->start_ns = sqlite3_column_int64(q, 1);
+    out->first = sqlite3_column_int64(q, 2);
+    out->last = sqlite3_column_int64(q, 3);
+    out->ticks = 0;
+    s->page_bytes = sqlite3_column_int64(q, 4);
+    s->cgroup_bytes = sqlite3_column_int64(q, 5);
+    s->host_bytes = sqlite3_column_int64(q, 6);
+    s->address_bytes = sqlite3_column_int64(q, 7);
+    s->data_bytes = sqlite3_column_int64(q, 8);
+    s->max_regions = sqlite3_column_int64(q, 9);
+}
+
+static void take_ticks(void *user, sqlite3_value **columns)
+{
+    int64_t ticks = sqlite3_value_int64(columns[0]);
+
+    *(int64_t *)user += ticks > 1 ? ticks : 1;
+}
+
+/* A run that has no ticks in the part that is asked for is none of the lives. */
+static int count_ticks(tracer_reader *r, struct mt_series *s)
+{
+    unsigned n = 0;
+    int error = TRACER_OK;
+
+    for (unsigned k = 0; k < s->n_lives && !error; k++) {
+        struct mt_series_life life = s->lives[k];
+        int64_t params[OF_RUN_PARAMS];
+
+        params_of_life(s, &life, params);
+        error = mt_read_each(r, sql_ticks, params, OF_RUN_PARAMS, take_ticks, &life.ticks);
+        s->lives[n] = life;
+        n += life.ticks > 0;
+    }
+    s->n_lives = n;
+    return error;
 }
 
 static int find_runs(tracer_reader *r, struct mt_series *s, int64_t run)
@@ -55,14 +98,13 @@ static int find_runs(tracer_reader *r, struct mt_series *s, int64_t run)
     sqlite3_stmt *q = NULL;
     int error = prepare(r, sql_runs, &q);
 
-    if (!error) {
+    if (!error)
         sqlite3_bind_int64(q, 1, run);
-        sqlite3_bind_int64(q, 2, s->since_ns);
-        sqlite3_bind_int64(q, 3, s->until_ns);
-        while (s->n_lives < MT_SERIES_LIVES && sqlite3_step(q) == SQLITE_ROW)
-            take_run(s, q);
-    }
+    while (!error && s->n_lives < MT_SERIES_LIVES && sqlite3_step(q) == SQLITE_ROW)
+        take_run(s, q, &s->lives[s->n_lives++]);
     error = finish(r, q, error);
+    if (!error)
+        error = count_ticks(r, s);
     if (!error && run && !s->n_lives)
         return mt_error_set(TRACER_EINVAL, "%s has no samples of run %lld there", r->path,
                             (long long)run);
@@ -71,9 +113,10 @@ static int find_runs(tracer_reader *r, struct mt_series *s, int64_t run)
 
 /* ---- which types ---- */
 
+/* CROSS: in this order, else all levels are read. */
 static const char sql_types[] =
     "SELECT id, name FROM type t WHERE iif(?1 IS NULL, name NOT IN ('free', 'tracer'), name = ?1)"
-    " AND EXISTS (SELECT 1 FROM run r JOIN level l ON l.run = r.id AND l.type = t.id)"
+    " AND EXISTS (SELECT 1 FROM run r CROSS JOIN level l ON l.run = r.id AND l.type = t.id)"
     " ORDER BY id LIMIT 64";
 
 static int find_types(tracer_reader *r, struct mt_series *s, const char *type)
@@ -144,8 +187,11 @@ struct filling {
     struct mt_series *s;
     int64_t per_slot; /* ticks */
     int64_t left;     /* ticks the newest slot still takes */
-    size_t begun;     /* slots of this life begun */
+    bool begun;       /* the newest slot has ticks */
+    size_t room;      /* for slots */
+    int64_t start_ns; /* of the life */
     int64_t last_ns;
+    struct mt_series_extremes regions; /* of the newest slot */
 };
 
 static int64_t later(struct filling *f, int64_t t_ns)
@@ -153,13 +199,13 @@ static int64_t later(struct filling *f, int64_t t_ns)
     return f->last_ns = t_ns > f->last_ns ? t_ns : f->last_ns + 1;
 }
 
-/* Gives `m` ticks from t_ns to end_ns, all of sample `id`, to the newest slot. */
+/* Gives ticks from t_ns to end_ns, all of sample `id`, to the newest slot. */
 static void extend_slot(struct filling *f, int64_t id, int64_t t_ns, int64_t end_ns)
 {
     struct mt_series *s = f->s;
     size_t i = s->n_slots - 1;
 
-    if (f->begun == 0) {
+    if (!f->begun) {
         s->slots[i].first = id;
         s->t_ns[i * s->per_slot] = later(f, t_ns);
     }
@@ -168,76 +214,101 @@ static void extend_slot(struct filling *f, int64_t id, int64_t t_ns, int64_t end
         s->t_ns[2 * i + 1] = f->last_ns = end_ns > s->t_ns[2 * i] ? end_ns : s->t_ns[2 * i] + 1;
 }
 
-static void add_row(struct filling *f, int64_t id, int64_t t_ns, int64_t until_ns, int64_t ticks,
-                    size_t room)
+static void begin_slot(struct filling *f)
 {
-    int64_t step = ticks > 1 ? (until_ns - t_ns) / (ticks - 1) : 0, done = 0;
+    f->s->n_slots++;
+    f->left = f->per_slot;
+    f->begun = false;
+    f->regions = MT_SERIES_EXTREMES;
+}
 
-    while (done < ticks) {
+struct row {
+    int64_t id, t_ns, until_ns, ticks, regions;
+};
+
+static void add_row(struct filling *f, const struct row *row)
+{
+    struct mt_series *s = f->s;
+    int64_t step = row->ticks > 1 ? (row->until_ns - row->t_ns) / (row->ticks - 1) : 0, done = 0;
+
+    while (done < row->ticks) {
         int64_t m;
 
         if (f->left == 0) {
-            if (f->s->n_slots == room)
+            if (s->n_slots == f->room)
                 return;
-            f->s->n_slots++;
-            f->left = f->per_slot;
-            f->begun = 0;
+            begin_slot(f);
         }
-        m = ticks - done < f->left ? ticks - done : f->left;
-        extend_slot(f, id, t_ns + step * done, t_ns + step * (done + m - 1));
-        f->begun = 1;
+        m = row->ticks - done < f->left ? row->ticks - done : f->left;
+        extend_slot(f, row->id, row->t_ns + step * done, row->t_ns + step * (done + m - 1));
+        mt_series_take(&f->regions, row->regions);
+        mt_series_put(&f->regions, s->per_slot, s->regions + (s->n_slots - 1) * s->per_slot);
+        f->begun = true;
         f->left -= m;
         done += m;
     }
 }
 
-static const char sql_samples[] = "SELECT id, t_ns, until_ns, max(ticks, 1) FROM sample"
-                                  " WHERE run = ?1 AND (?2 = 0 OR ?4 + until_ns >= ?2)"
-                                  " AND (?3 = 0 OR ?4 + t_ns <= ?3) ORDER BY t_ns, id";
+static void take_sample(void *user, sqlite3_value **columns)
+{
+    struct filling *f = user;
+    int64_t ticks = sqlite3_value_int64(columns[3]);
+    struct row row = {sqlite3_value_int64(columns[0]),
+                      f->start_ns + sqlite3_value_int64(columns[1]),
+                      f->start_ns + sqlite3_value_int64(columns[2]), ticks > 1 ? ticks : 1,
+                      sqlite3_value_int64(columns[4])};
 
-static int fill_life(tracer_reader *r, sqlite3_stmt *q, struct filling *f, unsigned k, size_t room)
+    add_row(f, &row);
+}
+
+static int fill_life(tracer_reader *r, struct filling *f, unsigned k)
 {
     struct mt_series_life *life = &f->s->lives[k];
+    int64_t params[OF_RUN_PARAMS];
+    int error;
 
-    sqlite3_bind_int64(q, 1, life->run);
-    sqlite3_bind_int64(q, 2, f->s->since_ns);
-    sqlite3_bind_int64(q, 3, f->s->until_ns);
-    sqlite3_bind_int64(q, 4, life->start_ns);
+    params_of_life(f->s, life, params);
     life->first_slot = f->s->n_slots;
     f->left = 0;
-    while (sqlite3_step(q) == SQLITE_ROW)
-        add_row(f, sqlite3_column_int64(q, 0), life->start_ns + sqlite3_column_int64(q, 1),
-                life->start_ns + sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3), room);
+    f->start_ns = life->start_ns;
+    error = mt_read_each(r, sql_samples, params, OF_RUN_PARAMS, take_sample, f);
     life->end_slot = f->s->n_slots;
     f->s->starts_ns[k] = life->start_ns;
     if (life->end_slot > life->first_slot && k > 0)
         f->s->starts_ns[k] = f->s->t_ns[life->first_slot * f->s->per_slot];
-    return mt_read_error(r, sqlite3_reset(q));
+    return error;
+}
+
+/* One point a tick; where that were too many, two a stretch of ticks. */
+static int make_room(tracer_reader *r, struct filling *f)
+{
+    struct mt_series *s = f->s;
+    int64_t ticks = 0, most = MT_SERIES_POINTS;
+
+    if (s->n_types > MT_SERIES_VALUES / MT_SERIES_POINTS)
+        most = MT_SERIES_VALUES / s->n_types;
+    for (unsigned k = 0; k < s->n_lives; k++)
+        ticks += s->lives[k].ticks;
+    s->per_slot = ticks > most ? 2 : 1;
+    f->per_slot = ticks > most ? ticks / (most / 2) + 1 : 1;
+    f->room = (size_t)(ticks > most ? most / 2 : ticks) + MT_SERIES_LIVES;
+    s->t_ns = mt_memory_alloc(f->room * s->per_slot * sizeof(*s->t_ns));
+    s->regions = mt_memory_alloc(f->room * s->per_slot * sizeof(*s->regions));
+    s->slots = mt_memory_alloc(f->room * sizeof(*s->slots));
+    if (!s->t_ns || !s->regions || !s->slots)
+        return mt_error_set(TRACER_ENOMEM, "no memory for the series of %s", r->path);
+    return TRACER_OK;
 }
 
 static int find_points(tracer_reader *r, struct mt_series *s)
 {
-    struct filling f = {.s = s, .per_slot = 1, .last_ns = INT64_MIN};
-    size_t room = MT_SERIES_POINTS;
-    int64_t ticks = 0;
-    sqlite3_stmt *q = NULL;
-    int error;
+    struct filling f = {.s = s, .last_ns = INT64_MIN};
+    int error = make_room(r, &f);
 
-    for (unsigned k = 0; k < s->n_lives; k++)
-        ticks += s->lives[k].ticks;
-    s->per_slot = ticks > (int64_t)room ? 2 : 1;
-    room = room / s->per_slot + MT_SERIES_LIVES;
-    if (s->per_slot == 2)
-        f.per_slot = ticks / (MT_SERIES_POINTS / 2) + 1;
-    s->t_ns = mt_memory_alloc(room * s->per_slot * sizeof(*s->t_ns));
-    s->slots = mt_memory_alloc(room * sizeof(*s->slots));
-    if (!s->t_ns || !s->slots)
-        return mt_error_set(TRACER_ENOMEM, "no memory for the series of %s", r->path);
-    error = prepare(r, sql_samples, &q);
     for (unsigned k = 0; k < s->n_lives && !error; k++)
-        error = fill_life(r, q, &f, k, room);
+        error = fill_life(r, &f, k);
     s->n = s->n_slots * s->per_slot;
-    return finish(r, q, error);
+    return error;
 }
 
 int mt_series_open(tracer_reader *r, const tracer_verdict_options *o, struct mt_series **out)
@@ -268,6 +339,7 @@ void mt_series_free(struct mt_series *s)
     if (!s)
         return;
     mt_memory_free(s->t_ns);
+    mt_memory_free(s->regions);
     mt_memory_free(s->slots);
     mt_memory_free(s);
 }

@@ -8,23 +8,11 @@
 #include "read/query.h"
 #include "read/verdict/verdict.h"
 
-#define MT_SERIES_POINTS 131072
+#define MT_SERIES_POINTS 131072  /* of one type at most … */
+#define MT_SERIES_VALUES 2097152 /* … and of all types together */
 #define MT_SERIES_LIVES 1024
 #define MT_SERIES_MARKS 16384
 #define MT_SERIES_LABEL 64 /* different labels of marks */
-
-/* What a series is of: type and this column, or another number of the process. */
-enum mt_series_of {
-    MT_SERIES_HELD,
-    MT_SERIES_COMMITTED,
-    MT_SERIES_SIZE,
-    MT_SERIES_HUGE,
-    MT_SERIES_LAZY_FREE,
-    MT_SERIES_BLOCKS,
-    MT_SERIES_WS_SHAREABLE,
-    MT_SERIES_COUNTER, /* `type` is the counter's id */
-    MT_SERIES_REGIONS
-};
 
 /* Some ticks of one run: one row of several ticks, or several rows. */
 struct mt_series_slot {
@@ -33,7 +21,8 @@ struct mt_series_slot {
 
 struct mt_series_life {
     int64_t run;
-    int64_t start_ns; /* wall clock */
+    int64_t start_ns;    /* wall clock */
+    int64_t first, last; /* ids of its samples */
     int64_t ticks;
     size_t first_slot, end_slot;
 };
@@ -48,6 +37,7 @@ struct mt_series {
     size_t n_slots;
     unsigned per_slot; /* 1, or 2: the least and the most of the slot, as they came */
     int64_t *t_ns;     /* of each point, wall clock, rising strictly */
+    int64_t *regions;  /* number of mappings at each point */
     struct mt_series_slot *slots;
     unsigned n_lives;
     struct mt_series_life lives[MT_SERIES_LIVES];
@@ -66,8 +56,41 @@ struct mt_series {
 int mt_series_open(tracer_reader *r, const tracer_verdict_options *o, struct mt_series **out);
 void mt_series_free(struct mt_series *s);
 
-/* Fills `out`, one value a point, MT_VERDICT_UNKNOWN where it is. */
-int mt_series_load(tracer_reader *r, const struct mt_series *s, enum mt_series_of of, int64_t type,
-                   int64_t *out);
+/* One pass over a type's rows. Fills `values` with `measure` and, where it is not NULL, `sizes`
+ * with its address space: a value a point, MT_VERDICT_UNKNOWN where it is. */
+int mt_series_load(tracer_reader *r, const struct mt_series *s, int64_t type, uint32_t measure,
+                   int64_t *values, int64_t *sizes);
+
+/* Parts of the newest life, by ids of samples: what was there before the growth is seen from
+ * `onset` to `head`, what is left of it from `tail` to `end`. */
+struct mt_series_span {
+    int64_t run, onset, head, tail, end;
+};
+
+/* What each of a few numbers grew by over the span; TRACER_UNKNOWN where it is. Reads a small part
+ * of the rows. Of a type: in the order of enum mt_series_column. */
+enum mt_series_column {
+    MT_SERIES_COMMITTED,
+    MT_SERIES_SIZE,
+    MT_SERIES_HUGE,
+    MT_SERIES_LAZY_FREE,
+    MT_SERIES_BLOCKS,
+    MT_SERIES_WS_SHAREABLE,
+    MT_SERIES_COLUMNS
+};
+int mt_series_grew(tracer_reader *r, const struct mt_series_span *span, int64_t type, int64_t *out);
+/* `most`: by its highest values, as of free memory, which is most when least is in use. */
+int mt_series_counter_grew(tracer_reader *r, const struct mt_series_span *span, int64_t counter,
+                           bool most, int64_t *out);
+
+/* The least and the most of some ticks, in the order in which they came. */
+struct mt_series_extremes {
+    int64_t least, most;
+    bool most_last;
+};
+#define MT_SERIES_EXTREMES ((struct mt_series_extremes){INT64_MIN, INT64_MIN, true})
+
+void mt_series_take(struct mt_series_extremes *e, int64_t value);
+void mt_series_put(const struct mt_series_extremes *e, unsigned per_slot, int64_t *out);
 
 #endif

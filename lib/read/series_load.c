@@ -1,130 +1,143 @@
 /* SPDX-License-Identifier: MIT */
-/* read: one column of a series.
- * In: the points of a series, and what to load. Out: a value a point.
- * Called by reader_verdict.c. Reads each level once, in the order of its key; must not hold more
- * than the caller's array. */
+/* read: the rows of one type → a value a point.
+ * In: the points of a series, and what to load. Out: what is judged, and the address space beside
+ * it, from one pass in the order of the key.
+ * Called by reader_verdict.c. Must not hold more than the caller's arrays. */
 #include "base/error.h"
 #include "read/series.h"
 
-/* Held is resident and swapped, or committed where no row of the type knows resident bytes. */
-static const char sql_level[] =
-    "SELECT sample, CASE ?3"
-    " WHEN 0 THEN iif(ws IS NULL, iif(?4, NULL, committed), ws + ifnull(swap, 0))"
-    " WHEN 1 THEN committed WHEN 2 THEN size WHEN 3 THEN huge WHEN 4 THEN lazy_free"
-    " WHEN 5 THEN blocks ELSE ws_shareable END"
-    " FROM level WHERE run = ?1 AND type = ?2 ORDER BY sample";
+static const char sql_level[] = "SELECT each_row(sample, committed, size, ws, swap) FROM level"
+                                " WHERE run = ?1 AND type = ?2";
 static const char sql_has_ws[] =
     "SELECT EXISTS (SELECT 1 FROM level WHERE run = ?1 AND type = ?2 AND ws IS NOT NULL)";
-static const char sql_counter[] =
-    "SELECT sample, value FROM counter WHERE run = ?1 AND counter = ?2 ORDER BY sample";
-static const char sql_regions[] =
-    "SELECT id, regions FROM sample WHERE run = ?1 AND ?2 = 0 ORDER BY id";
+enum { SAMPLE, COMMITTED, SIZE, WS, SWAP };
 
-/* Values in effect, one row ahead. */
-struct stream {
-    sqlite3_stmt *q;
-    bool more;
-    int64_t sample, value; /* the next row's */
-    int64_t now;           /* in effect before it */
+/* One life of one type while its rows come. */
+struct loading {
+    const struct mt_series *s;
+    uint32_t measure;
+    bool has_ws;         /* some row of the type knows resident bytes */
+    size_t slot, end;    /* being filled */
+    int64_t value, size; /* in effect */
+    struct mt_series_extremes values_seen, sizes_seen; /* in the slot */
+    int64_t *values, *sizes;
 };
 
-static void advance(struct stream *s)
+static int64_t integer(sqlite3_value *column)
 {
-    s->now = s->value;
-    s->more = sqlite3_step(s->q) == SQLITE_ROW;
-    if (!s->more)
+    return sqlite3_value_type(column) == SQLITE_NULL ? MT_VERDICT_UNKNOWN
+                                                     : sqlite3_value_int64(column);
+}
+
+/* Held is resident and swapped, or committed where no row of the type knows resident bytes. */
+static int64_t value_of(const struct loading *l, sqlite3_value **columns)
+{
+    int64_t ws;
+
+    if (l->measure == TRACER_MEASURE_SIZE)
+        return integer(columns[SIZE]);
+    if (l->measure == TRACER_MEASURE_COMMITTED)
+        return integer(columns[COMMITTED]);
+    ws = integer(columns[WS]);
+    if (ws == MT_VERDICT_UNKNOWN)
+        return l->has_ws ? MT_VERDICT_UNKNOWN : integer(columns[COMMITTED]);
+    return ws + sqlite3_value_int64(columns[SWAP]); /* NULL reads 0 */
+}
+
+void mt_series_take(struct mt_series_extremes *e, int64_t value)
+{
+    if (value == MT_VERDICT_UNKNOWN)
         return;
-    s->sample = sqlite3_column_int64(s->q, 0);
-    s->value = sqlite3_column_type(s->q, 1) == SQLITE_NULL ? MT_VERDICT_UNKNOWN
-                                                           : sqlite3_column_int64(s->q, 1);
+    if (e->least == MT_VERDICT_UNKNOWN)
+        e->least = e->most = value;
+    e->most_last = value > e->most ? true : value < e->least ? false : e->most_last;
+    e->most = value > e->most ? value : e->most;
+    e->least = value < e->least ? value : e->least;
 }
 
-static void begin(struct stream *s)
+void mt_series_put(const struct mt_series_extremes *e, unsigned per_slot, int64_t *out)
 {
-    s->value = MT_VERDICT_UNKNOWN;
-    advance(s);
-}
-
-/* The least and the most of a slot, in the order in which they came. */
-static void fill_slot(struct stream *s, const struct mt_series_slot *slot, unsigned per_slot,
-                      int64_t *out)
-{
-    int64_t least, most;
-    bool most_last = true;
-
-    while (s->more && s->sample <= slot->first)
-        advance(s);
-    least = most = s->now;
-    while (s->more && s->sample <= slot->last) {
-        advance(s);
-        if (s->now == MT_VERDICT_UNKNOWN)
-            continue;
-        if (least == MT_VERDICT_UNKNOWN)
-            least = most = s->now;
-        most_last = s->now > most ? true : s->now < least ? false : most_last;
-        most = s->now > most ? s->now : most;
-        least = s->now < least ? s->now : least;
-    }
-    out[0] = per_slot == 1 || most_last ? least : most;
+    out[0] = per_slot == 1 || e->most_last ? e->least : e->most;
     if (per_slot == 2)
-        out[1] = most_last ? most : least;
+        out[1] = e->most_last ? e->most : e->least;
 }
 
-static int has_ws(tracer_reader *r, int64_t run, int64_t type, int *out)
+static void take_now(struct loading *l)
+{
+    mt_series_take(&l->values_seen, l->value);
+    mt_series_take(&l->sizes_seen, l->size);
+}
+
+static void begin_slot(struct loading *l)
+{
+    l->values_seen = l->sizes_seen = MT_SERIES_EXTREMES;
+}
+
+static void end_slot(struct loading *l)
+{
+    unsigned n = l->s->per_slot;
+
+    mt_series_put(&l->values_seen, n, l->values + l->slot * n);
+    if (l->sizes)
+        mt_series_put(&l->sizes_seen, n, l->sizes + l->slot * n);
+    l->slot++;
+    begin_slot(l);
+    take_now(l);
+}
+
+static void take_row(void *user, sqlite3_value **columns)
+{
+    struct loading *l = user;
+    int64_t sample = sqlite3_value_int64(columns[SAMPLE]);
+
+    while (l->slot < l->end && l->s->slots[l->slot].last < sample)
+        end_slot(l);
+    if (l->slot < l->end && sample <= l->s->slots[l->slot].first)
+        begin_slot(l); /* what was in effect before the slot is not in it */
+    l->value = value_of(l, columns);
+    l->size = integer(columns[SIZE]);
+    take_now(l);
+}
+
+static int has_ws(tracer_reader *r, int64_t run, int64_t type, bool *out)
 {
     sqlite3_stmt *q = NULL;
     int rc = sqlite3_prepare_v2(r->handle, sql_has_ws, -1, &q, NULL);
 
+    *out = false;
     if (rc == SQLITE_OK) {
         sqlite3_bind_int64(q, 1, run);
         sqlite3_bind_int64(q, 2, type);
         if (sqlite3_step(q) == SQLITE_ROW)
-            *out = sqlite3_column_int(q, 0);
+            *out = sqlite3_column_int(q, 0) != 0;
         rc = sqlite3_finalize(q);
     }
     return mt_read_error(r, rc);
 }
 
-static int load_life(tracer_reader *r, const struct mt_series *s, unsigned k, sqlite3_stmt *q,
-                     int64_t *out)
+int mt_series_load(tracer_reader *r, const struct mt_series *s, int64_t type, uint32_t measure,
+                   int64_t *values, int64_t *sizes)
 {
-    const struct mt_series_life *life = &s->lives[k];
-    struct stream in = {.q = q};
+    int error = TRACER_OK;
 
-    sqlite3_bind_int64(q, 1, life->run);
-    begin(&in);
-    for (size_t i = life->first_slot; i < life->end_slot; i++)
-        fill_slot(&in, &s->slots[i], s->per_slot, out + i * s->per_slot);
-    return mt_read_error(r, sqlite3_reset(q));
-}
-
-static const char *sql_of(enum mt_series_of of)
-{
-    if (of == MT_SERIES_COUNTER)
-        return sql_counter;
-    return of == MT_SERIES_REGIONS ? sql_regions : sql_level;
-}
-
-int mt_series_load(tracer_reader *r, const struct mt_series *s, enum mt_series_of of, int64_t type,
-                   int64_t *out)
-{
-    sqlite3_stmt *q = NULL;
-    int rc = sqlite3_prepare_v2(r->handle, sql_of(of), -1, &q, NULL), error;
-
-    error = mt_read_error(r, rc);
     for (unsigned k = 0; k < s->n_lives && !error; k++) {
-        int known = 0;
+        const struct mt_series_life *life = &s->lives[k];
+        const int64_t params[] = {life->run, type};
+        struct loading l = {.s = s,
+                            .measure = measure,
+                            .slot = life->first_slot,
+                            .end = life->end_slot,
+                            .value = MT_VERDICT_UNKNOWN,
+                            .size = MT_VERDICT_UNKNOWN,
+                            .values = values,
+                            .sizes = sizes};
 
-        sqlite3_bind_int64(q, 2, of == MT_SERIES_REGIONS ? 0 : type);
-        if (of < MT_SERIES_COUNTER) {
-            if (of == MT_SERIES_HELD)
-                error = has_ws(r, s->lives[k].run, type, &known);
-            sqlite3_bind_int(q, 3, (int)of);
-            sqlite3_bind_int(q, 4, known);
-        }
+        begin_slot(&l);
+        error = has_ws(r, life->run, type, &l.has_ws);
         if (!error)
-            error = load_life(r, s, k, q, out);
+            error = mt_read_each(r, sql_level, params, 2, take_row, &l);
+        while (l.slot < l.end)
+            end_slot(&l);
     }
-    rc = sqlite3_finalize(q);
-    return error ? error : mt_read_error(r, rc);
+    return error;
 }
