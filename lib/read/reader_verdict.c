@@ -197,6 +197,11 @@ static int judge_size(struct mt_judging *j)
     return error;
 }
 
+static int64_t n_regions(int64_t told)
+{
+    return told < 0 ? 0 : told < MT_SERIES_REGIONS_MOST ? told : MT_SERIES_REGIONS_MOST;
+}
+
 static int judge_regions(struct mt_judging *j)
 {
     const int64_t *values[1] = {j->column};
@@ -212,7 +217,7 @@ static int judge_regions(struct mt_judging *j)
     j->out->v.regions_last = ends.last_bytes;
     for (size_t i = 0; i < j->s->n; i++) /* one region weighs as much as a page */
         if (j->column[i] != MT_VERDICT_UNKNOWN)
-            j->column[i] *= page;
+            j->column[i] = n_regions(j->column[i]) * page;
     error = mt_judging_judge(j, values, 1, j->s->max_regions * page, &v);
     if (error)
         return error;

@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#define PAGE_BYTES_MOST (1 << 24)
+
 static int prepare(tracer_reader *r, const char *sql, sqlite3_stmt **out)
 {
     return mt_read_error(r, sqlite3_prepare_v2(r->handle, sql, -1, out, NULL));
@@ -23,10 +25,37 @@ static int finish(tracer_reader *r, sqlite3_stmt *q, int error)
     return error ? error : mt_read_error(r, rc);
 }
 
+/* ---- numbers of a file that anyone may have written: sums and differences of them fit ---- */
+
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static int64_t wall_of(sqlite3_stmt *q, int i)
+{
+    return within(sqlite3_column_int64(q, i), -(INT64_C(1) << 60), INT64_C(1) << 62);
+}
+
+static int64_t time_of(sqlite3_stmt *q, int i)
+{
+    return within(sqlite3_column_int64(q, i), 0, INT64_C(1) << 60);
+}
+
+int64_t mt_series_bytes(sqlite3_stmt *q, int i)
+{
+    return within(sqlite3_column_int64(q, i), -MT_SERIES_MOST, MT_SERIES_MOST);
+}
+
+static int64_t ticks_of(sqlite3_stmt *q, int i)
+{
+    return within(sqlite3_column_int64(q, i), 1, INT64_C(1) << 40);
+}
+
 /* ---- which runs ---- */
 
 static const char sql_runs[] =
-    "SELECT r.id, r.start_wall_ns, sum(max(s.ticks, 1)), r.page_bytes, r.cgroup_limit_bytes,"
+    "SELECT r.id, r.start_wall_ns, total(max(s.ticks, 1)), r.page_bytes, r.cgroup_limit_bytes,"
     " r.host_memory_bytes, r.address_limit_bytes, r.data_limit_bytes, r.max_regions"
     " FROM run r JOIN sample s ON s.run = r.id"
     " WHERE iif(?1, r.id = ?1, r.label = (SELECT label FROM run WHERE id ="
@@ -40,14 +69,14 @@ static void take_run(struct mt_series *s, sqlite3_stmt *q)
     struct mt_series_life *life = &s->lives[s->n_lives++];
 
     life->run = sqlite3_column_int64(q, 0);
-    life->start_ns = sqlite3_column_int64(q, 1);
-    life->ticks = sqlite3_column_int64(q, 2);
-    s->page_bytes = sqlite3_column_int64(q, 3);
-    s->cgroup_bytes = sqlite3_column_int64(q, 4);
-    s->host_bytes = sqlite3_column_int64(q, 5);
-    s->address_bytes = sqlite3_column_int64(q, 6);
-    s->data_bytes = sqlite3_column_int64(q, 7);
-    s->max_regions = sqlite3_column_int64(q, 8);
+    life->start_ns = wall_of(q, 1);
+    life->ticks = ticks_of(q, 2);
+    s->page_bytes = within(sqlite3_column_int64(q, 3), 0, PAGE_BYTES_MOST);
+    s->cgroup_bytes = mt_series_bytes(q, 4);
+    s->host_bytes = mt_series_bytes(q, 5);
+    s->address_bytes = mt_series_bytes(q, 6);
+    s->data_bytes = mt_series_bytes(q, 7);
+    s->max_regions = within(sqlite3_column_int64(q, 8), 0, MT_SERIES_REGIONS_MOST);
 }
 
 static int find_runs(tracer_reader *r, struct mt_series *s, int64_t run)
@@ -85,9 +114,10 @@ static int find_types(tracer_reader *r, struct mt_series *s, const char *type)
         sqlite3_bind_text(q, 1, type, -1, SQLITE_STATIC);
         while (s->n_types < MT_VERDICT_TYPES && sqlite3_step(q) == SQLITE_ROW) {
             struct mt_series_type *t = &s->types[s->n_types++];
+            const char *name = (const char *)sqlite3_column_text(q, 1);
 
             t->id = sqlite3_column_int64(q, 0);
-            snprintf(t->name, sizeof(t->name), "%s", (const char *)sqlite3_column_text(q, 1));
+            snprintf(t->name, sizeof(t->name), "%s", name ? name : "");
         }
     }
     error = finish(r, q, error);
@@ -126,7 +156,7 @@ static int find_marks(tracer_reader *r, struct mt_series *s)
     for (unsigned k = 0; k < s->n_lives && !error; k++) {
         sqlite3_bind_int64(q, 1, s->lives[k].run);
         while (s->n_marks < MT_SERIES_MARKS && sqlite3_step(q) == SQLITE_ROW) {
-            int64_t t = s->lives[k].start_ns + sqlite3_column_int64(q, 0);
+            int64_t t = s->lives[k].start_ns + time_of(q, 0);
             const char *text = (const char *)sqlite3_column_text(q, 1);
             const char *label = text ? keep_label(s, text) : NULL;
 
@@ -206,8 +236,8 @@ static int fill_life(tracer_reader *r, sqlite3_stmt *q, struct filling *f, unsig
     life->first_slot = f->s->n_slots;
     f->left = 0;
     while (sqlite3_step(q) == SQLITE_ROW)
-        add_row(f, sqlite3_column_int64(q, 0), life->start_ns + sqlite3_column_int64(q, 1),
-                life->start_ns + sqlite3_column_int64(q, 2), sqlite3_column_int64(q, 3), room);
+        add_row(f, sqlite3_column_int64(q, 0), life->start_ns + time_of(q, 1),
+                life->start_ns + time_of(q, 2), ticks_of(q, 3), room);
     life->end_slot = f->s->n_slots;
     f->s->starts_ns[k] = life->start_ns;
     if (life->end_slot > life->first_slot && k > 0)

@@ -11,6 +11,8 @@
 #define MT_SERIES_POINTS 131072
 #define MT_SERIES_LIVES 1024
 #define MT_SERIES_MARKS 16384
+#define MT_SERIES_MOST (INT64_C(1) << 56) /* bytes: no address space is larger */
+#define MT_SERIES_REGIONS_MOST (INT64_C(1) << 32)
 #define MT_SERIES_LABEL 64 /* different labels of marks */
 
 /* What a series is of: type and this column, or another number of the process. */
@@ -65,6 +67,9 @@ struct mt_series {
 /* Samples, types, marks and limits; EINVAL when run or type are not there. */
 int mt_series_open(tracer_reader *r, const tracer_verdict_options *o, struct mt_series **out);
 void mt_series_free(struct mt_series *s);
+
+/* Bytes or a count in column `i`, within ±MT_SERIES_MOST whatever the file says. */
+int64_t mt_series_bytes(sqlite3_stmt *q, int i);
 
 /* Fills `out`, one value a point, MT_VERDICT_UNKNOWN where it is. */
 int mt_series_load(tracer_reader *r, const struct mt_series *s, enum mt_series_of of, int64_t type,

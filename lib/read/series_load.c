@@ -35,8 +35,8 @@ static void advance(struct stream *s)
     if (!s->more)
         return;
     s->sample = sqlite3_column_int64(s->q, 0);
-    s->value = sqlite3_column_type(s->q, 1) == SQLITE_NULL ? MT_VERDICT_UNKNOWN
-                                                           : sqlite3_column_int64(s->q, 1);
+    s->value =
+        sqlite3_column_type(s->q, 1) == SQLITE_NULL ? MT_VERDICT_UNKNOWN : mt_series_bytes(s->q, 1);
 }
 
 static void begin(struct stream *s)
