@@ -18,7 +18,7 @@
 /* Work that one query may do, in steps of SQLite's machine: what any sane question needs of a file
  * of that size, and an end for views that have none. */
 #define STEPS_BETWEEN_LOOKS 100000
-#define STEPS_OF_ANY_FILE INT64_C(1000000000)
+#define STEPS_OF_ANY_FILE INT64_C(200000000)
 #define STEPS_OF_A_BYTE 2000
 
 static const struct {
