@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "recording.h"
-#include "platform.h"
+#include "../../tools/platform.h"
 #include "memtracer/memtracer.h"
 
 #define ARGUMENTS_MOST 12

@@ -2,7 +2,7 @@
 /* Description: any CSV becomes a sound memtracer file or a sentence. Three texts with a NUL
  * between: the series, marks, lives. */
 #define _GNU_SOURCE
-#include "folder.h"
+#include "workplace.h"
 #include "memtracer/reader.h"
 
 int tool_main(int argc, char **argv);

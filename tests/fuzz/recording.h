@@ -5,7 +5,7 @@
 
 #include <sqlite3.h>
 
-#include "folder.h"
+#include "workplace.h"
 #include "memtracer/reader.h"
 
 #define RECORDING_BYTES_MOST (1u << 20)

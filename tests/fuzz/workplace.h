@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A folder in memory that the target works in, so that no input reaches another. */
-#ifndef TEST_FUZZ_FOLDER_H
-#define TEST_FUZZ_FOLDER_H
+#ifndef TEST_FUZZ_WORKPLACE_H
+#define TEST_FUZZ_WORKPLACE_H
 
 #include <dirent.h>
 #include <sys/stat.h>
