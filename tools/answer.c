@@ -35,9 +35,33 @@ void answer_bind_text(struct answer *a, const char *text)
              : (tracer_value){TRACER_VALUE_NULL, 0, 0, 0, NULL};
 }
 
+#define COLUMNS_MAX 256 /* more the reader refuses */
+
+struct asking {
+    tracer_row_fn row;
+    void *user;
+};
+
+/* A column that should be a name may hold anything in a file that others made: what is no text has
+ * the empty one, so that no command meets NULL where it wants a name. */
+static int hand_on(void *user, uint32_t n_columns, const char *const *names,
+                   const tracer_value *values)
+{
+    const struct asking *asking = user;
+    tracer_value copy[COLUMNS_MAX];
+
+    for (uint32_t i = 0; i < n_columns && i < COLUMNS_MAX; i++) {
+        copy[i] = values[i];
+        if (copy[i].kind != TRACER_VALUE_TEXT && copy[i].kind != TRACER_VALUE_BLOB)
+            copy[i].bytes = "";
+    }
+    return asking->row(asking->user, n_columns, names, copy);
+}
+
 int answer_ask(struct answer *a, const char *sql, tracer_row_fn row, void *user)
 {
-    int error = tracer_reader_query(a->reader, sql, a->params, a->n_params, row, user);
+    struct asking asking = {row, user};
+    int error = tracer_reader_query(a->reader, sql, a->params, a->n_params, hand_on, &asking);
 
     a->n_params = 0;
     return error ? complain_library(a->path, error) : TOOL_OK;

@@ -144,7 +144,7 @@ int options_parse(const struct command *self, int argc, char **argv,
 
     make_tables(specs, range.stop_there, &tables);
     opterr = 0;
-    optind = 1;
+    optind = 0; /* from the start, whatever was read before */
     while ((c = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
         code = take_option(self, specs, c, argv);
         if (code != OPTIONS_GO_ON)

@@ -30,7 +30,7 @@ static bool take_first(sqlite3_stmt *q, unsigned n, int64_t *out)
         if (out[c] != TRACER_UNKNOWN)
             continue;
         if (sqlite3_column_type(q, (int)c) != SQLITE_NULL)
-            out[c] = sqlite3_column_int64(q, (int)c);
+            out[c] = mt_series_bytes(sqlite3_column_int64(q, (int)c));
         else
             missing = true;
     }
@@ -40,7 +40,7 @@ static bool take_first(sqlite3_stmt *q, unsigned n, int64_t *out)
 static void take_extreme(sqlite3_stmt *q, unsigned n, bool most, int64_t *out)
 {
     for (unsigned c = 0; c < n; c++) {
-        int64_t value = sqlite3_column_int64(q, (int)c);
+        int64_t value = mt_series_bytes(sqlite3_column_int64(q, (int)c));
 
         if (sqlite3_column_type(q, (int)c) == SQLITE_NULL)
             continue;

@@ -12,6 +12,8 @@
 
 struct tracer_reader {
     sqlite3 *handle;
+    int64_t steps_most; /* of SQLite's machine, that one query may take … */
+    int64_t steps;      /* … and has taken */
     char path[4096];
     const char *names[MT_READ_COLUMNS];
     tracer_value values[MT_READ_COLUMNS];

@@ -15,6 +15,12 @@
 
 #define BUSY_MS 5000
 
+/* Work that one query may do, in steps of SQLite's machine: what any sane question needs of a file
+ * of that size, and an end for views that have none. */
+#define STEPS_BETWEEN_LOOKS 100000
+#define STEPS_OF_ANY_FILE INT64_C(200000000)
+#define STEPS_OF_A_BYTE 2000
+
 static const struct {
     int id, most;
 } limits[] = {
@@ -83,13 +89,46 @@ int mt_read_error(tracer_reader *r, int rc)
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN: return mt_error_set(TRACER_EIO, "%s cannot be read: %s", r->path, text);
     case SQLITE_TOOBIG:
-        return mt_error_set(TRACER_ELIMIT, "a value or the SQL is too long: %s", text);
+        return mt_error_set(TRACER_ELIMIT, "%s: a value or the SQL is too long: %s", r->path, text);
+    case SQLITE_INTERRUPT:
+        return mt_error_set(TRACER_ELIMIT,
+                            "%s: the query has no end, or takes far more steps than a file of "
+                            "that size should need: ask for less, or look at its views",
+                            r->path);
     }
-    return mt_error_set(TRACER_EINVAL, "SQLite says: %s", text);
+    return mt_error_set(TRACER_EINVAL, "%s: SQLite says: %s", r->path, text);
 }
 
-static void harden(sqlite3 *handle)
+/* Called by SQLite now and then while a query runs. */
+static int count_steps(void *user)
 {
+    tracer_reader *r = user;
+
+    r->steps += STEPS_BETWEEN_LOOKS;
+    return r->steps > r->steps_most;
+}
+
+static int64_t ask_pragma(sqlite3 *handle, const char *sql)
+{
+    sqlite3_stmt *q = NULL;
+    int64_t value = 0;
+
+    if (!sqlite3_prepare_v2(handle, sql, -1, &q, NULL) && sqlite3_step(q) == SQLITE_ROW)
+        value = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    return value;
+}
+
+/* Pages are of 65536 bytes at most, and 2^32 - 2 in number. */
+static int64_t bytes_of(sqlite3 *handle)
+{
+    return ask_pragma(handle, "PRAGMA page_count") * ask_pragma(handle, "PRAGMA page_size");
+}
+
+static void harden(tracer_reader *r)
+{
+    sqlite3 *handle = r->handle;
+
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -102,6 +141,9 @@ static void harden(sqlite3 *handle)
                  "PRAGMA query_only = ON;",
                  NULL, NULL, NULL);
     sqlite3_set_authorizer(handle, authorize, NULL);
+    r->steps = 0;
+    r->steps_most = STEPS_OF_ANY_FILE + STEPS_OF_A_BYTE * bytes_of(handle);
+    sqlite3_progress_handler(handle, STEPS_BETWEEN_LOOKS, count_steps, r);
 }
 
 static int connect_to(tracer_reader *r, const char *name, int uri)
@@ -110,8 +152,8 @@ static int connect_to(tracer_reader *r, const char *name, int uri)
     int rc = sqlite3_open_v2(name, &r->handle, flags, NULL);
 
     if (rc == SQLITE_OK) {
-        harden(r->handle);
-        rc = sqlite3_exec(r->handle, "SELECT 1 FROM run", NULL, NULL, NULL);
+        harden(r);
+        rc = sqlite3_exec(r->handle, "SELECT 1 FROM run LIMIT 1", NULL, NULL, NULL);
     }
     return rc;
 }

@@ -206,7 +206,8 @@ static int judge_regions(struct mt_judging *j)
     j->out->v.regions_first = ends.first_bytes;
     j->out->v.regions_last = ends.last_bytes;
     for (size_t i = 0; i < s->n; i++) /* one region weighs as much as a page */
-        s->regions[i] *= page;
+        if (s->regions[i] != MT_VERDICT_UNKNOWN)
+            s->regions[i] = mt_series_within(s->regions[i], 0, MT_SERIES_REGIONS_MOST) * page;
     error = mt_judging_judge(j, values, 1, s->max_regions * page, &v);
     if (error)
         return error;

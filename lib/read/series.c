@@ -23,6 +23,8 @@ static int finish(tracer_reader *r, sqlite3_stmt *q, int error)
     return error ? error : mt_read_error(r, rc);
 }
 
+#define PAGE_BYTES_MOST (INT64_C(1) << 24)
+
 /* ---- which runs ---- */
 
 /* A run's samples have rising ids, none of another run between them. */
@@ -52,26 +54,39 @@ static void params_of_life(const struct mt_series *s, const struct mt_series_lif
     out[5] = life->run;
 }
 
+static int64_t wall_of(int64_t ns)
+{
+    return mt_series_within(ns, -(INT64_C(1) << 60), INT64_C(1) << 62);
+}
+
+static int64_t time_of(int64_t ns)
+{
+    return mt_series_within(ns, 0, INT64_C(1) << 60);
+}
+
+static int64_t ticks_of(int64_t ticks)
+{
+    return mt_series_within(ticks, 1, INT64_C(1) << 40);
+}
+
 static void take_run(struct mt_series *s, sqlite3_stmt *q, struct mt_series_life *out)
 {
     out->run = sqlite3_column_int64(q, 0);
-    out->start_ns = sqlite3_column_int64(q, 1);
+    out->start_ns = wall_of(sqlite3_column_int64(q, 1));
     out->first = sqlite3_column_int64(q, 2);
     out->last = sqlite3_column_int64(q, 3);
     out->ticks = 0;
-    s->page_bytes = sqlite3_column_int64(q, 4);
-    s->cgroup_bytes = sqlite3_column_int64(q, 5);
-    s->host_bytes = sqlite3_column_int64(q, 6);
-    s->address_bytes = sqlite3_column_int64(q, 7);
-    s->data_bytes = sqlite3_column_int64(q, 8);
-    s->max_regions = sqlite3_column_int64(q, 9);
+    s->page_bytes = mt_series_within(sqlite3_column_int64(q, 4), 0, PAGE_BYTES_MOST);
+    s->cgroup_bytes = mt_series_bytes(sqlite3_column_int64(q, 5));
+    s->host_bytes = mt_series_bytes(sqlite3_column_int64(q, 6));
+    s->address_bytes = mt_series_bytes(sqlite3_column_int64(q, 7));
+    s->data_bytes = mt_series_bytes(sqlite3_column_int64(q, 8));
+    s->max_regions = mt_series_within(sqlite3_column_int64(q, 9), 0, MT_SERIES_REGIONS_MOST);
 }
 
 static void take_ticks(void *user, sqlite3_value **columns)
 {
-    int64_t ticks = sqlite3_value_int64(columns[0]);
-
-    *(int64_t *)user += ticks > 1 ? ticks : 1;
+    *(int64_t *)user += ticks_of(sqlite3_value_int64(columns[0]));
 }
 
 /* A run that has no ticks in the part that is asked for is none of the lives. */
@@ -169,7 +184,7 @@ static int find_marks(tracer_reader *r, struct mt_series *s)
     for (unsigned k = 0; k < s->n_lives && !error; k++) {
         sqlite3_bind_int64(q, 1, s->lives[k].run);
         while (s->n_marks < MT_SERIES_MARKS && sqlite3_step(q) == SQLITE_ROW) {
-            int64_t t = s->lives[k].start_ns + sqlite3_column_int64(q, 0);
+            int64_t t = s->lives[k].start_ns + time_of(sqlite3_column_int64(q, 0));
             const char *text = (const char *)sqlite3_column_text(q, 1);
             const char *label = text ? keep_label(s, text) : NULL;
 
@@ -252,11 +267,10 @@ static void add_row(struct filling *f, const struct row *row)
 static void take_sample(void *user, sqlite3_value **columns)
 {
     struct filling *f = user;
-    int64_t ticks = sqlite3_value_int64(columns[3]);
     struct row row = {sqlite3_value_int64(columns[0]),
-                      f->start_ns + sqlite3_value_int64(columns[1]),
-                      f->start_ns + sqlite3_value_int64(columns[2]), ticks > 1 ? ticks : 1,
-                      sqlite3_value_int64(columns[4])};
+                      f->start_ns + time_of(sqlite3_value_int64(columns[1])),
+                      f->start_ns + time_of(sqlite3_value_int64(columns[2])),
+                      ticks_of(sqlite3_value_int64(columns[3])), sqlite3_value_int64(columns[4])};
 
     add_row(f, &row);
 }

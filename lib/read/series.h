@@ -14,6 +14,21 @@
 #define MT_SERIES_MARKS 16384
 #define MT_SERIES_LABEL 64 /* different labels of marks */
 
+/* Numbers of a file that anyone may have written are brought within bounds in which their sums and
+ * differences fit. No address space is larger. */
+#define MT_SERIES_BYTES_MOST (INT64_C(1) << 56)
+#define MT_SERIES_REGIONS_MOST (INT64_C(1) << 32)
+
+static inline int64_t mt_series_within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+static inline int64_t mt_series_bytes(int64_t value)
+{
+    return mt_series_within(value, -MT_SERIES_BYTES_MOST, MT_SERIES_BYTES_MOST);
+}
+
 /* Some ticks of one run: one row of several ticks, or several rows. */
 struct mt_series_slot {
     int64_t first, last; /* ids of samples */

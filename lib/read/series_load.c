@@ -26,7 +26,7 @@ struct loading {
 static int64_t integer(sqlite3_value *column)
 {
     return sqlite3_value_type(column) == SQLITE_NULL ? MT_VERDICT_UNKNOWN
-                                                     : sqlite3_value_int64(column);
+                                                     : mt_series_bytes(sqlite3_value_int64(column));
 }
 
 /* Held is resident and swapped, or committed where no row of the type knows resident bytes. */
@@ -41,7 +41,7 @@ static int64_t value_of(const struct loading *l, sqlite3_value **columns)
     ws = integer(columns[WS]);
     if (ws == MT_VERDICT_UNKNOWN)
         return l->has_ws ? MT_VERDICT_UNKNOWN : integer(columns[COMMITTED]);
-    return ws + sqlite3_value_int64(columns[SWAP]); /* NULL reads 0 */
+    return ws + mt_series_bytes(sqlite3_value_int64(columns[SWAP])); /* NULL reads 0 */
 }
 
 void mt_series_take(struct mt_series_extremes *e, int64_t value)
