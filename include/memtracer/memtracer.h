@@ -91,7 +91,10 @@ typedef void (*tracer_log_fn)(void *user, int level, const char *message);
 #define TRACER_F_NO_REGIONS 1u   /* do not record the region list (and so no memory events) */
 #define TRACER_F_NO_PAGES 2u     /* never walk pages: sizes only, resident columns are NULL */
 #define TRACER_F_NO_ALLOCATOR 4u /* never ask the allocator for its own counters */
-#define TRACER_F_ALL 7u          /* every flag this version knows */
+#define TRACER_F_STACKS 8u       /* record each call that changes memory, with its stack: see
+                                    stack_min_bytes; needs libmemtracer-stacks in the process,
+                                    linked before the C library or preloaded, else EUNSUPPORTED */
+#define TRACER_F_ALL 15u         /* every flag this version knows */
 
 /* All zero means all defaults. Grows at the end only; see tracer_options_init(). */
 typedef struct tracer_options {
@@ -106,11 +109,12 @@ typedef struct tracer_options {
     const char *label;       /* names the run in the file; NULL = program name */
     uint32_t pid;            /* 0 = this process; else another one, watched from outside */
     uint32_t reserved;       /* 0 */
+    uint64_t stack_min_bytes; /* TRACER_F_STACKS: least malloc() that counts; 0 = 128 KiB */
 } tracer_options;
 
 #define TRACER_OPTIONS_INIT                                                                        \
     {                                                                                              \
-        sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0                              \
+        sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0                           \
     }
 
 /* ---- what the tracer knows ------------------------------------------------------------- */

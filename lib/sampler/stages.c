@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "sampler/drain.h"
 #include "sampler/sampler.h"
 
 #define REGIONS_DEFAULT 65536u
@@ -116,6 +117,8 @@ int mt_stages_open(struct tracer *t)
     }
     if (!error && !t->options.pid)
         mt_claimer_own_address(w->claimer, mt_recorder_own_address(w->recorder));
+    if (!error)
+        error = mt_drain_open(t, &w->drain);
     return error;
 }
 
@@ -126,6 +129,7 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail)
 
     if (!w)
         return TRACER_OK;
+    mt_drain_close(w->drain);
     if (w->recorder)
         error = mt_recorder_close(w->recorder, state, detail);
     mt_claimer_close(w->claimer);
