@@ -365,6 +365,8 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
 -- min_… and plateau_… are rows of table setting. mark is the newest mark at or before the step.
+-- Where calls were recorded (TRACER_F_STACKS), site is the call site that took most of what was
+-- taken since the step before and not given back by then, site_percent its share of the step.
 --   SELECT * FROM punctuated_growth;
 CREATE VIEW punctuated_growth AS
 WITH
@@ -381,27 +383,60 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
-      FROM gap GROUP BY run, type_id)
-SELECT gap.run, gap.type, gap.step,
-       strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
-       gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
-       gap.sample, gap.after AS held_after
-FROM v
-JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
-LEFT JOIN mark m ON m.id = gap.mark
-WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
-  AND v.abrupt
-  AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                              WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
-                                 OR (v.each_mark AND fall * 5 <= grew * 2))
-       OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
-  AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
-       OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
-              * (SELECT value FROM setting WHERE name = 'plateau_permille'))
-  AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
-                        * (SELECT sum(g.bytes) FROM g
-                           WHERE g.run = v.run AND g.type_id = v.type_id)
-ORDER BY gap.run, gap.type_id, gap.step;
+      FROM gap GROUP BY run, type_id),
+p AS MATERIALIZED (
+    SELECT gap.run, gap.type, gap.step,
+           strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
+           gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
+           gap.sample, gap.after AS held_after, gap.type_id, gap.t_ns
+    FROM v
+    JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
+    LEFT JOIN mark m ON m.id = gap.mark
+    WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
+      AND v.abrupt
+      AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
+                                  WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                     OR (v.each_mark AND fall * 5 <= grew * 2))
+           OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
+      AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
+           OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
+                  * (SELECT value FROM setting WHERE name = 'plateau_permille'))
+      AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
+                            * (SELECT sum(g.bytes) FROM g
+                               WHERE g.run = v.run AND g.type_id = v.type_id)),
+span AS (SELECT run, type_id, step, t_ns,
+                ifnull(lag(t_ns) OVER (PARTITION BY run, type_id ORDER BY step), -1) AS from_ns
+         FROM p),
+call AS MATERIALIZED (
+    SELECT a.run, a.type_id, a.step, e.*, k.effect
+    FROM span a JOIN event e ON e.run = a.run AND e.t_ns > a.from_ns AND e.t_ns <= a.t_ns
+    JOIN event_kind k ON k.id = e.kind
+    WHERE NOT e.flags & 1 AND e.bytes > 0),
+edge AS (
+    SELECT run, type_id, step, t_ns, address, bytes, stack, 1 AS takes FROM call
+    WHERE effect IN ('TAKE', 'MOVE')
+    UNION ALL
+    SELECT run, type_id, step, t_ns, address, 0, NULL, 0 FROM call WHERE effect = 'GIVE'
+    UNION ALL
+    SELECT run, type_id, step, began_ns, old_address, 0, NULL, 0 FROM call
+    WHERE effect = 'MOVE' AND old_bytes > 0),
+last AS (
+    SELECT *, lead(takes) OVER (PARTITION BY run, type_id, step, address
+                                ORDER BY t_ns, takes) AS next
+    FROM edge),
+place AS (
+    SELECT l.run, l.type_id, l.step, c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+           row_number() OVER (PARTITION BY l.run, l.type_id, l.step ORDER BY sum(l.bytes) DESC)
+               AS rank
+    FROM last l JOIN call_site c ON c.stack = l.stack
+    WHERE l.takes AND l.next IS NULL
+    GROUP BY l.run, l.type_id, l.step, c.frame)
+SELECT p.run, p.type, p.step, p.time, p.t_s, p.bytes, p.mark, p.mark_t_s, p.sample, p.held_after,
+       x.path || printf('+0x%x', x.offset) AS site,
+       round(min(100.0, 100.0 * x.bytes / p.bytes), 1) AS site_percent, x.frame AS site_frame
+FROM p
+LEFT JOIN place x ON x.run = p.run AND x.type_id = p.type_id AND x.step = p.step AND x.rank = 1
+ORDER BY p.run, p.type_id, p.step;
 
 -- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or
 -- 'steady' as floor_trend sees it. Growth below min_growth_bytes is no suspicion. bytes_per_hour is
@@ -461,6 +496,8 @@ ORDER BY base < 0, base;
 -- and shared memory), Grow, Shrink, Protect (in place). at_start is 1 for what was there when
 -- the run began. Seen by sampling: what came and went between two samples is not here, and the
 -- time is that of the sample that noticed. region_size is the size after the event.
+-- source: 'diff' for those; 'exact' for calls recorded with TRACER_F_STACKS, whose kind is the
+-- call's name, whose time is the call's, and whose stack is in table stack.
 --   SELECT time, kind, base_address, region_size, file_name FROM memory_event
 --   WHERE NOT at_start ORDER BY run, t_s;
 CREATE VIEW memory_event AS
@@ -499,7 +536,7 @@ SELECT strftime('%Y-%m-%d %H:%M:%f', s.wall_ns / 1e9, 'unixepoch') AS time,
        r.first_sample = (SELECT x.id FROM sample x WHERE x.run = r.run
                          ORDER BY x.t_ns, x.id LIMIT 1)
            AND n.at = r.first_sample AS at_start,
-       r.run, n.at AS sample, r.id AS region
+       r.run, n.at AS sample, r.id AS region, 'diff' AS source, NULL AS stack
 FROM n
 JOIN region_row r ON r.id = n.event_region
 JOIN run u ON u.id = r.run
@@ -510,7 +547,35 @@ LEFT JOIN module m ON m.id = (SELECT k.id FROM module k
                                 AND k.first_sample <= n.at
                               ORDER BY k.id DESC LIMIT 1)
 WHERE r.type <> 'unusable' OR r.flags & 4 -- what is lost between allocations is none
-ORDER BY r.run, s.t_ns, n.at, r.base < 0, r.base, r.id;
+UNION ALL
+SELECT strftime('%Y-%m-%d %H:%M:%f', (u.start_wall_ns + e.t_ns) / 1e9, 'unixepoch'),
+       e.t_ns / 1e9, k.name, printf('0x%012x', e.address), e.bytes, NULL, NULL, NULL,
+       iif(e.protection IS NULL, NULL, iif(e.protection & 1, 'R', '-')
+           || iif(e.protection & 2, 'W', '-') || iif(e.protection & 4, 'X', '-')),
+       NULL, NULL, NULL, NULL, NULL, NULL, u.pid, u.name, u.exe, NULL, NULL, e.tid, 0, e.run,
+       (SELECT x.id FROM sample x WHERE x.run = e.run AND x.t_ns >= e.t_ns
+        ORDER BY x.t_ns LIMIT 1), NULL, 'exact', e.stack
+FROM event e JOIN event_kind k ON k.id = e.kind JOIN run u ON u.id = e.run
+ORDER BY run, t_s, sample, base_address, region;
+
+-- call_site: for each stack the innermost frame outside the C library, the C++ library and
+-- allocators that are libraries: who asked for the memory. offset is a return address.
+--   SELECT * FROM call_site;
+CREATE VIEW call_site AS
+WITH
+library AS MATERIALIZED (
+    SELECT c.id AS code, p.text AS path, c.build_id,
+           p.text LIKE '%/libc.so%' OR p.text LIKE '%/libc-%' OR p.text LIKE '%/ld-%'
+           OR p.text LIKE '%/libstdc++%' OR p.text LIKE '%/libc++%' OR p.text LIKE '%/libjemalloc%'
+           OR p.text LIKE '%/libtcmalloc%' OR p.text LIKE '%/libmimalloc%' AS passed_over
+    FROM code c JOIN string p ON p.id = c.path)
+SELECT s.id AS stack, f.id AS frame, l.path, l.build_id, f.offset
+FROM stack s
+JOIN stack_frame x ON x.stack = s.id AND x.depth = ifnull(
+     (SELECT min(y.depth) FROM stack_frame y JOIN frame g ON g.id = y.frame
+      JOIN library m ON m.code = g.code WHERE y.stack = s.id AND NOT m.passed_over), 0)
+JOIN frame f ON f.id = x.frame
+JOIN library l ON l.code = f.code;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free
 -- address space out; NULL for free itself. Page tables are no address space and not counted.
