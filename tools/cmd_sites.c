@@ -32,23 +32,9 @@ static const char help[] =
     "Exit: 0 shown, 1 usage, 2 the file cannot be read, 3 no calls were recorded.\n";
 
 static const char sql_calls[] =
-    "WITH site AS MATERIALIZED (SELECT stack, frame FROM call_site),"
-    " call AS (SELECT e.*, k.effect, k.id >= 16 AS space FROM event e JOIN event_kind k"
-    " ON k.id = e.kind WHERE e.run = ?1 AND NOT e.flags & 1 AND k.effect <> 'NONE'),"
-    " brk AS (SELECT * FROM call WHERE kind = (SELECT id FROM event_kind WHERE name = 'brk')),"
-    " edge AS ("
-    "SELECT t_ns, 1 AS takes, space, address, bytes, stack FROM call"
-    " WHERE effect <> 'GIVE' AND bytes > 0 UNION ALL "
-    "SELECT t_ns, 0, space, address, iif(space, 0, bytes), NULL FROM call WHERE effect = 'GIVE'"
-    " UNION ALL "
-    "SELECT began_ns, 0, space, old_address, iif(space, 0, old_bytes), NULL FROM call"
-    " WHERE effect = 'MOVE' AND old_bytes > 0 UNION ALL "
-    "SELECT t_ns, 1, 0, old_address, address - old_address, stack FROM brk"
-    " WHERE address > old_address UNION ALL "
-    "SELECT began_ns, 0, 0, address, old_address - address, NULL FROM brk"
-    " WHERE address < old_address)"
-    " SELECT takes, space, address, bytes, ifnull(site.frame, 0) FROM edge"
-    " LEFT JOIN site ON site.stack = edge.stack ORDER BY t_ns, takes";
+    "WITH site AS MATERIALIZED (SELECT stack, frame FROM call_site)"
+    " SELECT takes, is_heap, address, bytes, ifnull(site.frame, 0) FROM call_edge e"
+    " LEFT JOIN site ON site.stack = e.stack WHERE e.run = ?1 ORDER BY t_ns, takes";
 
 static const char sql_place[] = "SELECT p.text, c.build_id, f.offset FROM frame f"
                                 " JOIN code c ON c.id = f.code JOIN string p ON p.id = c.path"

@@ -383,60 +383,51 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
-      FROM gap GROUP BY run, type_id),
-p AS MATERIALIZED (
-    SELECT gap.run, gap.type, gap.step,
-           strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
-           gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
-           gap.sample, gap.after AS held_after, gap.type_id, gap.t_ns
-    FROM v
-    JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
-    LEFT JOIN mark m ON m.id = gap.mark
-    WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
-      AND v.abrupt
-      AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                                  WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
-                                     OR (v.each_mark AND fall * 5 <= grew * 2))
-           OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
-      AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
-           OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
-                  * (SELECT value FROM setting WHERE name = 'plateau_permille'))
-      AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
-                            * (SELECT sum(g.bytes) FROM g
-                               WHERE g.run = v.run AND g.type_id = v.type_id)),
-span AS (SELECT run, type_id, step, t_ns,
-                ifnull(lag(t_ns) OVER (PARTITION BY run, type_id ORDER BY step), -1) AS from_ns
-         FROM p),
-call AS MATERIALIZED (
-    SELECT a.run, a.type_id, a.step, e.*, k.effect
-    FROM span a JOIN event e ON e.run = a.run AND e.t_ns > a.from_ns AND e.t_ns <= a.t_ns
-    JOIN event_kind k ON k.id = e.kind
-    WHERE NOT e.flags & 1 AND e.bytes > 0),
-edge AS (
-    SELECT run, type_id, step, t_ns, address, bytes, stack, 1 AS takes FROM call
-    WHERE effect IN ('TAKE', 'MOVE')
-    UNION ALL
-    SELECT run, type_id, step, t_ns, address, 0, NULL, 0 FROM call WHERE effect = 'GIVE'
-    UNION ALL
-    SELECT run, type_id, step, began_ns, old_address, 0, NULL, 0 FROM call
-    WHERE effect = 'MOVE' AND old_bytes > 0),
-last AS (
-    SELECT *, lead(takes) OVER (PARTITION BY run, type_id, step, address
-                                ORDER BY t_ns, takes) AS next
-    FROM edge),
-place AS (
-    SELECT l.run, l.type_id, l.step, c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
-           row_number() OVER (PARTITION BY l.run, l.type_id, l.step ORDER BY sum(l.bytes) DESC)
-               AS rank
-    FROM last l JOIN call_site c ON c.stack = l.stack
-    WHERE l.takes AND l.next IS NULL
-    GROUP BY l.run, l.type_id, l.step, c.frame)
-SELECT p.run, p.type, p.step, p.time, p.t_s, p.bytes, p.mark, p.mark_t_s, p.sample, p.held_after,
-       x.path || printf('+0x%x', x.offset) AS site,
-       round(min(100.0, 100.0 * x.bytes / p.bytes), 1) AS site_percent, x.frame AS site_frame
-FROM p
-LEFT JOIN place x ON x.run = p.run AND x.type_id = p.type_id AND x.step = p.step AND x.rank = 1
-ORDER BY p.run, p.type_id, p.step;
+      FROM gap GROUP BY run, type_id)
+SELECT gap.run, gap.type, gap.step,
+       strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
+       gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
+       gap.sample, gap.after AS held_after,
+       (SELECT c.path || printf('+0x%x', c.offset)
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND t_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL
+        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site,
+       (SELECT round(min(100.0, 100.0 * sum(l.bytes) / gap.bytes), 1)
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND t_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL
+        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site_percent,
+       (SELECT c.frame
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND t_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL
+        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site_frame
+FROM v
+JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
+LEFT JOIN mark m ON m.id = gap.mark
+WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
+  AND v.abrupt
+  AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
+                              WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                 OR (v.each_mark AND fall * 5 <= grew * 2))
+       OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
+  AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
+       OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
+              * (SELECT value FROM setting WHERE name = 'plateau_permille'))
+  AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
+                        * (SELECT sum(g.bytes) FROM g
+                           WHERE g.run = v.run AND g.type_id = v.type_id)
+ORDER BY gap.run, gap.type_id, gap.step;
 
 -- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or
 -- 'steady' as floor_trend sees it. Growth below min_growth_bytes is no suspicion. bytes_per_hour is
@@ -576,6 +567,25 @@ JOIN stack_frame x ON x.stack = s.id AND x.depth = ifnull(
       JOIN library m ON m.code = g.code WHERE y.stack = s.id AND NOT m.passed_over), 0)
 JOIN frame f ON f.id = x.frame
 JOIN library l ON l.code = f.code;
+
+-- call_edge: what the calls took (takes = 1) and gave back (0), in order of t_ns by address. Calls
+-- within calls are left out. bytes of what was given back: 0 = all that begins there.
+--   SELECT * FROM call_edge ORDER BY run, t_ns, takes;
+CREATE VIEW call_edge AS
+SELECT e.run, e.t_ns, 1 AS takes, e.kind >= 16 AS is_heap, e.address, e.bytes, e.stack
+FROM event e WHERE e.kind IN (1, 3, 6, 16, 17, 18, 19, 20, 21) AND e.bytes > 0 AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, 0, e.kind >= 16, e.address, iif(e.kind >= 16, 0, e.bytes), NULL
+FROM event e WHERE e.kind IN (2, 7, 22) AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.began_ns, 0, e.kind >= 16, e.old_address, iif(e.kind >= 16, 0, e.old_bytes), NULL
+FROM event e WHERE e.kind IN (3, 18) AND e.old_bytes > 0 AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, 1, 0, e.old_address, e.address - e.old_address, e.stack
+FROM event e WHERE e.kind = 5 AND e.address > e.old_address AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.began_ns, 0, 0, e.address, e.old_address - e.address, NULL
+FROM event e WHERE e.kind = 5 AND e.address < e.old_address AND NOT e.flags & 1;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free
 -- address space out; NULL for free itself. Page tables are no address space and not counted.
