@@ -12,7 +12,7 @@ static const char help[] =
     "Punctuated growth: a type of memory that grows in few large steps, keeps them, and does\n"
     "little in between; each step with the mark before it. Then all types that look like a leak,\n"
     "be it in steps or steadily.\n"
-    "Of a run with --stacks, each step with the call site that took most of it, and its share.\n"
+    "Of a run with --stacks, each step with the call site that explains it best, and its share.\n"
     "\n"
     "  --run N    this run only; default all runs of the file\n"
     "  --bytes    exact bytes instead of KiB, MiB\n"

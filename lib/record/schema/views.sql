@@ -365,8 +365,9 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
 -- min_… and plateau_… are rows of table setting. mark is the newest mark at or before the step.
--- Where calls were recorded (TRACER_F_STACKS), site is the call site that took most of what was
--- taken since the step before and not given back by then, site_percent its share of the step.
+-- Where calls were recorded (TRACER_F_STACKS), site is the call site whose takings since the
+-- step before, less what was given back by then, come closest to the step (more is likely a
+-- reservation, less a part of it); site_percent is its share of the step.
 --   SELECT * FROM punctuated_growth;
 CREATE VIEW punctuated_growth AS
 WITH
@@ -388,30 +389,33 @@ SELECT gap.run, gap.type, gap.step,
        strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
        gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
        gap.sample, gap.after AS held_after,
-       (SELECT c.path || printf('+0x%x', c.offset)
+       (SELECT path || printf('+0x%x', offset)
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
                 AND t_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL
-        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site,
-       (SELECT round(min(100.0, 100.0 * sum(l.bytes) / gap.bytes), 1)
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site,
+       (SELECT round(min(100.0, 100.0 * bytes / gap.bytes), 1)
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
                 AND t_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL
-        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site_percent,
-       (SELECT c.frame
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_percent,
+       (SELECT frame
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
                 AND t_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL
-        GROUP BY c.frame ORDER BY sum(l.bytes) DESC, c.frame LIMIT 1) AS site_frame
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_frame
 FROM v
 JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
