@@ -131,13 +131,15 @@ static int name_row(void *user, uint32_t n_columns, const char *const *names,
                     const tracer_value *values)
 {
     struct named *n = user;
+    struct code_place place;
 
     (void)n_columns;
     (void)names;
     copy_text(n->path, sizeof(n->path), &values[0]);
     copy_text(n->build_id, sizeof(n->build_id), &values[1]);
     n->offset = values[2].integer;
-    symbols_name(n->symbols, n->path, n->build_id, (uint64_t)n->offset, n->name);
+    place = (struct code_place){n->path, n->build_id, (uint64_t)n->offset, true};
+    symbols_name(n->symbols, &place, n->name);
     return 0;
 }
 

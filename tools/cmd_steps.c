@@ -62,7 +62,7 @@ static const struct table_column suspect_columns[] = {
 
 static int steps(struct answer *a, int64_t run)
 {
-    struct symbols_editor editor = {symbols_new(), ""};
+    struct symbols_editor editor = {symbols_new(), true, ""};
     size_t n_steps = 0, n_suspects = 0;
     int64_t one;
     bool exact;

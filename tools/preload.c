@@ -43,7 +43,8 @@ static void leave_ld_preload(const char *library)
 
 static void leave_environment(bool stacks)
 {
-    static const char *const names[] = {ENV_FILE, ENV_INTERVAL, ENV_LABEL, ENV_STACKS, ENV_REPORT, ENV_PRELOAD};
+    static const char *const names[] = {ENV_FILE,   ENV_INTERVAL, ENV_LABEL,
+                                        ENV_STACKS, ENV_REPORT,   ENV_PRELOAD};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unsetenv(names[i]);

@@ -16,18 +16,17 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A return address stands behind the call: what called is one before. */
-void symbols_name(struct symbols *s, const char *path, const char *build_id, uint64_t offset,
-                  char out[SYMBOL_BYTES])
+void symbols_name(struct symbols *s, const struct code_place *place, char out[SYMBOL_BYTES])
 {
     char symbol[SYMBOL_BYTES];
 
-    if (!*path)
-        snprintf(out, SYMBOL_BYTES, "0x%" PRIx64, offset);
-    else if (symbols_look_up(s, path, build_id, offset - 1, symbol))
-        snprintf(out, SYMBOL_BYTES, "%.800s [%.200s]", symbol, base_name(path));
+    if (!*place->path)
+        snprintf(out, SYMBOL_BYTES, "0x%" PRIx64, place->offset);
+    else if (symbols_look_up(s, place->path, place->build_id, place->offset - place->is_return,
+                             symbol))
+        snprintf(out, SYMBOL_BYTES, "%.800s [%.200s]", symbol, base_name(place->path));
     else
-        snprintf(out, SYMBOL_BYTES, "%.960s+0x%" PRIx64, path, offset);
+        snprintf(out, SYMBOL_BYTES, "%.960s+0x%" PRIx64, place->path, place->offset);
 }
 
 static tracer_value *column(uint32_t n, const char *const *names, tracer_value *values,
@@ -46,11 +45,13 @@ void symbols_edit(void *user, uint32_t n_columns, const char *const *names, trac
     const tracer_value *build_id = column(n_columns, names, values, "site_build_id");
     const tracer_value *offset = column(n_columns, names, values, "site_offset");
     tracer_value *site = column(n_columns, names, values, "site");
+    struct code_place place;
 
     if (!path || !offset || !site || path->kind != TRACER_VALUE_TEXT)
         return;
-    symbols_name(e->symbols, path->bytes,
-                 build_id && build_id->kind == TRACER_VALUE_TEXT ? build_id->bytes : "",
-                 (uint64_t)offset->integer, e->text);
+    place = (struct code_place){path->bytes, "", (uint64_t)offset->integer, e->is_return};
+    if (build_id && build_id->kind == TRACER_VALUE_TEXT)
+        place.build_id = build_id->bytes;
+    symbols_name(e->symbols, &place, e->text);
     *site = (tracer_value){TRACER_VALUE_TEXT, (uint32_t)strlen(e->text), 0, 0, e->text};
 }

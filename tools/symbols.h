@@ -23,14 +23,21 @@ void symbols_free(struct symbols *s);
 bool symbols_look_up(struct symbols *s, const char *path, const char *build_id, uint64_t offset,
                      char out[SYMBOL_BYTES]);
 
-/* The name of a return address, in words; always some. */
-void symbols_name(struct symbols *s, const char *path, const char *build_id, uint64_t offset,
-                  char out[SYMBOL_BYTES]);
+struct code_place {
+    const char *path;
+    const char *build_id; /* "" = any */
+    uint64_t offset;
+    bool is_return; /* a return address: the call stands before it */
+};
+
+/* The place in words; always some. */
+void symbols_name(struct symbols *s, const struct code_place *place, char out[SYMBOL_BYTES]);
 
 /* An editor of rows (answer.h): fills the column "site" from site_path, site_build_id and
  * site_offset, where those are known. */
 struct symbols_editor {
     struct symbols *symbols;
+    bool is_return;
     char text[SYMBOL_BYTES];
 };
 void symbols_edit(void *user, uint32_t n_columns, const char *const *names, tracer_value *values);

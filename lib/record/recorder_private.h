@@ -70,7 +70,7 @@ struct mt_recorder {
     int64_t thin_after; /* retention goes on behind this sample */
     int wal_pages;      /* as of the last commit */
     bool wal;
-    bool open; /* a transaction was begun */
+    bool open;                    /* a transaction was begun */
     struct mt_event_rows *events; /* of exact events; NULL = none yet */
 };
 

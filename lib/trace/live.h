@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define MT_LIVE_SLOTS (1u << 18)
-#define MT_LIVE_CELL_SHIFT 16 /* a cell of the filter stands for 64 KiB of addresses … */
+#define MT_LIVE_CELL_SHIFT 16    /* a cell of the filter stands for 64 KiB of addresses … */
 #define MT_LIVE_CELLS (1u << 16) /* … and for those 4 GiB further */
 
 struct mt_live_slot {

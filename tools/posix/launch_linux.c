@@ -50,8 +50,7 @@ static void own_folder(char out[PATH_MAX])
  * installed to, also when the whole tree was moved. */
 static bool find_library(const char *name, const char *wanted, char *out, size_t room)
 {
-    static const char *const places[] = {"%s/%s", "%s/../lib/%s",
-                                         "%s/../" MEMTRACER_LIBDIR "/%s"};
+    static const char *const places[] = {"%s/%s", "%s/../lib/%s", "%s/../" MEMTRACER_LIBDIR "/%s"};
     char self[PATH_MAX];
 
     own_folder(self);
@@ -75,8 +74,7 @@ static bool find_libraries(const struct launch *l, struct libraries *out)
     out->stacks[0] = '\0';
     if (!find_library(PRELOAD_LIBRARY, getenv(ENV_PRELOAD), out->recorder, sizeof(out->recorder)))
         return false;
-    return l->stack_min < 0 ||
-           find_library(STACKS_LIBRARY, NULL, out->stacks, sizeof(out->stacks));
+    return l->stack_min < 0 || find_library(STACKS_LIBRARY, NULL, out->stacks, sizeof(out->stacks));
 }
 
 /* ---- the child ---- */
@@ -240,8 +238,8 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
         warn_without_sample(out->file);
 }
 
-static int start(const struct launch *l, const struct program *p,
-                 const struct libraries *ours, struct launched *out)
+static int start(const struct launch *l, const struct program *p, const struct libraries *ours,
+                 struct launched *out)
 {
     struct sigaction before[N_HANDLERS];
     int report[2];

@@ -236,8 +236,7 @@ static APART void *large_memalign(size_t alignment, size_t bytes)
 
 VISIBLE void *memalign(size_t alignment, size_t bytes)
 {
-    return is_small(bytes) ? mt_next.memalign(alignment, bytes)
-                           : large_memalign(alignment, bytes);
+    return is_small(bytes) ? mt_next.memalign(alignment, bytes) : large_memalign(alignment, bytes);
 }
 
 static APART void *large_valloc(size_t bytes)

@@ -131,8 +131,8 @@ static bool make_life(void)
         return true;
     if (!mt_next.mmap)
         mt_next_bind();
-    page = mt_next.mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0);
+    page =
+        mt_next.mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return false;
     if (madvise(page, PAGE_BYTES, MADV_WIPEONFORK)) {
