@@ -27,7 +27,7 @@ struct mt_event_module {
 
 struct mt_event {
     int64_t t_ns;         /* monotonic: when it had taken, or before it gave */
-    int64_t began_ns;     /* of a call that gives and takes: before it gave; else t_ns */
+    int64_t began_ns;     /* of a call that takes: before it did; else t_ns */
     uint64_t address;     /* brk: the new end */
     uint64_t bytes;       /* of the request; brk: 0 */
     uint64_t old_address; /* MOVE; brk: the old end */

@@ -160,8 +160,9 @@ static int write_event(struct mt_recorder *r, const struct mt_event *e, int64_t 
     mt_db_bind(q, 5, e->tid);
     mt_db_bind(q, 6, (int64_t)e->address);
     mt_db_bind(q, 7, (int64_t)e->bytes);
-    if (moves(e->kind)) {
+    if (e->began_ns != e->t_ns)
         mt_db_bind(q, 3, e->began_ns - start_ns);
+    if (moves(e->kind)) {
         mt_db_bind(q, 8, (int64_t)e->old_address);
         mt_db_bind(q, 9, (int64_t)e->old_bytes);
     }

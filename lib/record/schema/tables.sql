@@ -236,7 +236,7 @@ CREATE TABLE event (
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL REFERENCES run(id),
     t_ns INTEGER NOT NULL,
-    began_ns INTEGER,                 -- when a call of effect MOVE began; NULL for others
+    began_ns INTEGER,                 -- when a call that takes began; NULL for others
     kind INTEGER NOT NULL REFERENCES event_kind(id),
     tid INTEGER NOT NULL,
     address INTEGER NOT NULL,         -- of brk: the new end

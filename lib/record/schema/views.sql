@@ -395,7 +395,8 @@ SELECT gap.run, gap.type, gap.step,
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND t_ns <= gap.t_ns) l
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
         WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site,
        (SELECT round(min(100.0, 100.0 * bytes / gap.bytes), 1)
@@ -404,7 +405,8 @@ SELECT gap.run, gap.type, gap.step,
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND t_ns <= gap.t_ns) l
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
         WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_percent,
        (SELECT frame
@@ -413,7 +415,8 @@ SELECT gap.run, gap.type, gap.step,
         FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
               FROM call_edge
               WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND t_ns <= gap.t_ns) l
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
         JOIN call_site c ON c.stack = l.stack
         WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_frame
 FROM v
@@ -572,23 +575,26 @@ JOIN stack_frame x ON x.stack = s.id AND x.depth = ifnull(
 JOIN frame f ON f.id = x.frame
 JOIN library l ON l.code = f.code;
 
--- call_edge: what the calls took (takes = 1) and gave back (0), in order of t_ns by address. Calls
+-- call_edge: what the calls took (takes = 1) and gave back (0), in order of t_ns by address;
+-- memory may have been there from began_ns on. Calls
 -- within calls are left out. bytes of what was given back: 0 = all that begins there.
 --   SELECT * FROM call_edge ORDER BY run, t_ns, takes;
 CREATE VIEW call_edge AS
-SELECT e.run, e.t_ns, 1 AS takes, e.kind >= 16 AS is_heap, e.address, e.bytes, e.stack
+SELECT e.run, ifnull(e.began_ns, e.t_ns) AS began_ns, e.t_ns, 1 AS takes,
+       e.kind >= 16 AS is_heap, e.address, e.bytes, e.stack
 FROM event e WHERE e.kind IN (1, 3, 6, 16, 17, 18, 19, 20, 21) AND e.bytes > 0 AND NOT e.flags & 1
 UNION ALL
-SELECT e.run, e.t_ns, 0, e.kind >= 16, e.address, iif(e.kind >= 16, 0, e.bytes), NULL
+SELECT e.run, e.t_ns, e.t_ns, 0, e.kind >= 16, e.address, iif(e.kind >= 16, 0, e.bytes), NULL
 FROM event e WHERE e.kind IN (2, 7, 22) AND NOT e.flags & 1
 UNION ALL
-SELECT e.run, e.began_ns, 0, e.kind >= 16, e.old_address, iif(e.kind >= 16, 0, e.old_bytes), NULL
+SELECT e.run, e.t_ns, ifnull(e.began_ns, e.t_ns), 0, e.kind >= 16, e.old_address,
+       iif(e.kind >= 16, 0, e.old_bytes), NULL
 FROM event e WHERE e.kind IN (3, 18) AND e.old_bytes > 0 AND NOT e.flags & 1
 UNION ALL
-SELECT e.run, e.t_ns, 1, 0, e.old_address, e.address - e.old_address, e.stack
+SELECT e.run, e.t_ns, e.t_ns, 1, 0, e.old_address, e.address - e.old_address, e.stack
 FROM event e WHERE e.kind = 5 AND e.address > e.old_address AND NOT e.flags & 1
 UNION ALL
-SELECT e.run, e.began_ns, 0, 0, e.address, e.old_address - e.address, NULL
+SELECT e.run, e.t_ns, e.t_ns, 0, 0, e.address, e.old_address - e.address, NULL
 FROM event e WHERE e.kind = 5 AND e.address < e.old_address AND NOT e.flags & 1;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free

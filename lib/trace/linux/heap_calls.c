@@ -20,18 +20,19 @@ static bool is_small(size_t bytes)
     return bytes < atomic_load_explicit(&mt_trace_min, memory_order_relaxed);
 }
 
-static void tell_taken(struct mt_trace_memory *m, struct mt_event *e, const void *p, size_t bytes)
+static void tell_taken(struct mt_trace_memory *m, struct mt_event *e, const void *p,
+                       int64_t began_ns)
 {
     e->address = (uintptr_t)p;
-    e->bytes = bytes;
-    if (!mt_live_add(&m->live, e->address, bytes))
+    if (!mt_live_add(&m->live, e->address, e->bytes))
         atomic_fetch_add(&m->ring.lost, 1); /* its end will be missed */
-    mt_trace_tell(e);
+    mt_trace_tell_moved(e, began_ns);
 }
 
 static APART void *large_malloc(size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
@@ -41,7 +42,8 @@ static APART void *large_malloc(size_t bytes)
     mt_trace_end_call();
     if (p) {
         MT_TRACE_EVENT(e, MT_EVENT_MALLOC);
-        tell_taken(m, &e, p, bytes);
+        e.bytes = bytes;
+        tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
     return p;
@@ -55,6 +57,7 @@ VISIBLE void *malloc(size_t bytes)
 static APART void *large_calloc(size_t n, size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
@@ -64,7 +67,8 @@ static APART void *large_calloc(size_t n, size_t bytes)
     mt_trace_end_call();
     if (p) {
         MT_TRACE_EVENT(e, MT_EVENT_CALLOC);
-        tell_taken(m, &e, p, n * bytes);
+        e.bytes = n * bytes;
+        tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
     return p;
@@ -171,6 +175,7 @@ VISIBLE void *realloc(void *p, size_t bytes)
 static APART void *large_aligned_alloc(size_t alignment, size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
@@ -180,7 +185,8 @@ static APART void *large_aligned_alloc(size_t alignment, size_t bytes)
     mt_trace_end_call();
     if (p) {
         MT_TRACE_EVENT(e, MT_EVENT_ALIGNED_ALLOC);
-        tell_taken(m, &e, p, bytes);
+        e.bytes = bytes;
+        tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
     return p;
@@ -195,6 +201,7 @@ VISIBLE void *aligned_alloc(size_t alignment, size_t bytes)
 static APART int large_posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     int error;
 
     if (!m)
@@ -204,7 +211,8 @@ static APART int large_posix_memalign(void **out, size_t alignment, size_t bytes
     mt_trace_end_call();
     if (!error) {
         MT_TRACE_EVENT(e, MT_EVENT_POSIX_MEMALIGN);
-        tell_taken(m, &e, *out, bytes);
+        e.bytes = bytes;
+        tell_taken(m, &e, *out, began_ns);
     }
     mt_trace_leave();
     return error;
@@ -219,6 +227,7 @@ VISIBLE int posix_memalign(void **out, size_t alignment, size_t bytes)
 static APART void *large_memalign(size_t alignment, size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
@@ -228,7 +237,8 @@ static APART void *large_memalign(size_t alignment, size_t bytes)
     mt_trace_end_call();
     if (p) {
         MT_TRACE_EVENT(e, MT_EVENT_MEMALIGN);
-        tell_taken(m, &e, p, bytes);
+        e.bytes = bytes;
+        tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
     return p;
@@ -242,6 +252,7 @@ VISIBLE void *memalign(size_t alignment, size_t bytes)
 static APART void *large_valloc(size_t bytes)
 {
     struct mt_trace_memory *m = mt_trace_enter();
+    int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
@@ -251,7 +262,8 @@ static APART void *large_valloc(size_t bytes)
     mt_trace_end_call();
     if (p) {
         MT_TRACE_EVENT(e, MT_EVENT_MEMALIGN);
-        tell_taken(m, &e, p, bytes);
+        e.bytes = bytes;
+        tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
     return p;

@@ -93,7 +93,7 @@ static inline void mt_trace_fill(struct mt_event *e, enum mt_event_kind kind, co
 
 /* Completes time, thread and stack, puts it into the ring. errno is kept. */
 void mt_trace_tell(struct mt_event *e);
-/* The same for a call that gave memory back, or moved it, since `began_ns`. */
+/* The same for a call that gave memory back, or took or moved it, since `began_ns`. */
 void mt_trace_tell_given(struct mt_event *e, int64_t began_ns);
 void mt_trace_tell_moved(struct mt_event *e, int64_t began_ns);
 

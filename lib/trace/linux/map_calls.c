@@ -31,6 +31,7 @@ static uint8_t rights(int protection)
 
 VISIBLE void *mmap(void *wish, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
+    int64_t began_ns = mt_trace_now();
     void *p = next()->mmap(wish, bytes, protection, flags, fd, offset);
 
     if (p != MAP_FAILED && mt_trace_enter()) {
@@ -39,7 +40,7 @@ VISIBLE void *mmap(void *wish, size_t bytes, int protection, int flags, int fd, 
         e.bytes = bytes;
         e.protection = rights(protection);
         e.map_flags = (uint32_t)flags;
-        mt_trace_tell(&e);
+        mt_trace_tell_moved(&e, began_ns);
         mt_trace_leave();
     }
     return p;
@@ -146,6 +147,7 @@ static uint64_t segment_bytes(int id)
 
 VISIBLE void *shmat(int id, const void *wish, int flags)
 {
+    int64_t began_ns = mt_trace_now();
     void *p = next()->shmat(id, wish, flags);
 
     if ((uintptr_t)p != UINTPTR_MAX && mt_trace_enter()) {
@@ -153,7 +155,7 @@ VISIBLE void *shmat(int id, const void *wish, int flags)
         e.address = (uintptr_t)p;
         e.bytes = segment_bytes(id);
         e.protection = rights(PROT_READ | (flags & SHM_RDONLY ? 0 : PROT_WRITE));
-        mt_trace_tell(&e);
+        mt_trace_tell_moved(&e, began_ns);
         mt_trace_leave();
     }
     return p;
