@@ -19,9 +19,12 @@ struct mt_place {
 struct mt_event_context {
     int64_t start_monotonic_ns; /* of the run */
     uint64_t generation;        /* another number: addresses may mean other places now */
-    void (*place)(void *user, uint64_t pc, struct mt_place *out);
+    /* False: it cannot be told yet. */
+    bool (*place)(void *user, uint64_t pc, struct mt_place *out);
     void *user;
 };
+
+#define MT_RECORDER_NOT_YET 1 /* place() said so; the event is to be given again later */
 
 /* Adds an event to the open transaction. On failure nothing of it is kept. */
 int mt_recorder_event(struct mt_recorder *r, const struct mt_event *e,

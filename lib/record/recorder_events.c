@@ -104,7 +104,8 @@ static int write_stack(struct mt_recorder *r, const struct mt_event *e,
     for (int i = 0; i < e->n_frames && !error; i++) {
         struct mt_place place = {"", "", 0};
 
-        c->place(c->user, e->more.frames[i], &place);
+        if (!c->place(c->user, e->more.frames[i], &place))
+            return MT_RECORDER_NOT_YET;
         error = frame_row(r, &place, &frames[i]);
         hash = mix(hash, error ? 0 : (uint64_t)frames[i]);
     }

@@ -127,19 +127,23 @@ static const struct known_module *add_loaded(struct mt_drain *d, const struct mt
     return m;
 }
 
-/* It may be unloaded while it is being looked for: so the ring is asked again after that. */
-static const struct known_module *find_module(struct mt_drain *d, uint64_t pc)
+/* It may be unloaded while it is being looked for: so the ring is asked again after that, and
+ * *out_not_yet says that the answer is still on its way there. */
+static const struct known_module *find_module(struct mt_drain *d, uint64_t pc, bool *out_not_yet)
 {
     const struct mt_event *gone = find_unload(d, pc);
     const struct known_module *known = gone ? NULL : find_known(d, pc);
     struct mt_event loaded;
-    bool found;
+    bool found, unloading;
 
+    *out_not_yet = false;
     if (known)
         return known;
     found = !gone && d->port->module_at(pc, &loaded);
+    unloading = d->port->unloading();
     if (!gone)
         gone = find_unload(d, pc);
+    *out_not_yet = !gone && !found && unloading;
     if (gone) {
         take_module(&d->other, gone);
         return &d->other;
@@ -147,15 +151,17 @@ static const struct known_module *find_module(struct mt_drain *d, uint64_t pc)
     return found ? add_loaded(d, &loaded) : NULL;
 }
 
-static void place(void *user, uint64_t pc, struct mt_place *out)
+static bool place(void *user, uint64_t pc, struct mt_place *out)
 {
-    const struct known_module *m = find_module(user, pc);
+    bool not_yet;
+    const struct known_module *m = find_module(user, pc, &not_yet);
 
     out->offset = m ? pc - m->bias : pc;
-    if (!m)
-        return;
-    out->path = m->path;
-    out->build_id = m->build_id;
+    if (m) {
+        out->path = m->path;
+        out->build_id = m->build_id;
+    }
+    return !not_yet;
 }
 
 /* Addresses of this range may mean something else from here on. */
@@ -206,6 +212,8 @@ static int write_events(struct tracer *t, struct mt_drain *d, bool *out_any)
             /* a stack that has code of a library that is about to go is not to be remembered */
             context.generation = d->port->unloads() == d->n_unloads ? d->generation : 0;
             error = mt_recorder_event(t->work->recorder, e, &context);
+            if (error == MT_RECORDER_NOT_YET)
+                return TRACER_OK;
             *out_any = true;
         }
         if (!error)

@@ -31,6 +31,8 @@ struct mt_trace_port {
     uint64_t (*lost)(void);
     /* MT_EVENT_UNLOAD events that are, or were, in the ring. */
     uint64_t (*unloads)(void);
+    /* True while libraries are being taken away whose UNLOAD events are still to come. */
+    bool (*unloading)(void);
     /* The loaded program or library around `pc`, in the shape of an UNLOAD event. */
     bool (*module_at)(uint64_t pc, struct mt_event *out);
 };

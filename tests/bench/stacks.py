@@ -30,6 +30,9 @@ def main():
                 print("%-6s %-6s least %.3fx median %.3fx" % (
                     what, name, min(times[name]) / min(times["plain"]),
                     statistics.median(times[name]) / statistics.median(times["plain"])))
+            print("%-6s stacks to run: least %.3fx median %.3fx" % (
+                what, min(times["stacks"]) / min(times["run"]),
+                statistics.median(times["stacks"]) / statistics.median(times["run"])))
 
 
 if __name__ == "__main__":

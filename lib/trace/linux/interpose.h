@@ -61,6 +61,9 @@ void mt_next_suspect_early(void);
 /* Requests below it are passed on. UINT64_MAX while nobody records. */
 extern _Atomic uint64_t mt_trace_min;
 
+/* Threads inside dlclose(), until what it took away is told. */
+extern _Atomic int mt_trace_unloading;
+
 /* The memory, with the promise that it stays until mt_trace_leave(); NULL = nobody records, or
  * this thread's calls are no events. Not in a child of fork(). */
 struct mt_trace_memory *mt_trace_enter(void);

@@ -170,12 +170,14 @@ __attribute__((visibility("default"))) int dlclose(void *handle)
         l.items = NULL;
     else
         dl_iterate_phdr(visit_for_list, &l);
+    atomic_fetch_add(&mt_trace_unloading, 1);
     rc = mt_next.dlclose(handle);
     if (l.items) {
         dl_iterate_phdr(visit_for_rest, &l);
         tell_unloaded(&l);
         mt_next.munmap(l.items, bytes);
     }
+    atomic_fetch_sub(&mt_trace_unloading, 1);
     mt_trace_leave();
     return rc;
 }

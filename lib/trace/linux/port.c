@@ -29,6 +29,7 @@ struct local {
 };
 
 _Atomic uint64_t mt_trace_min = UINT64_MAX;
+_Atomic int mt_trace_unloading;
 
 static struct life *life;
 static struct mt_trace_memory *memory;
@@ -153,6 +154,7 @@ static bool start(void *given, uint64_t min_bytes)
     local.ignored = true;
     mt_unwind_prepare();
     atomic_store(&n_unloads, 0);
+    atomic_store(&mt_trace_unloading, 0);
     memory = given;
     if (!atomic_compare_exchange_strong(&life->epoch, &none, epoch))
         return false;
@@ -196,6 +198,11 @@ static uint64_t unloads(void)
     return atomic_load(&n_unloads);
 }
 
+static bool unloading(void)
+{
+    return atomic_load(&mt_trace_unloading) > 0;
+}
+
 const struct mt_trace_port *memtracer_stacks_port_1(void)
 {
     static const struct mt_trace_port port = {
@@ -206,6 +213,7 @@ const struct mt_trace_port *memtracer_stacks_port_1(void)
         .release = release,
         .lost = lost,
         .unloads = unloads,
+        .unloading = unloading,
         .module_at = mt_loaded_at,
     };
 
