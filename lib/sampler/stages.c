@@ -110,6 +110,8 @@ int mt_stages_open(struct tracer *t)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
     if (!error)
         error = open_lists_that_fit(w, facts->max_regions);
+    if (!error)
+        error = mt_drain_open(t, &w->drain);
     if (!error) {
         snprintf(facts->allocator, sizeof(facts->allocator), "%s",
                  mt_claimer_allocator(w->claimer));
@@ -117,8 +119,6 @@ int mt_stages_open(struct tracer *t)
     }
     if (!error && !t->options.pid)
         mt_claimer_own_address(w->claimer, mt_recorder_own_address(w->recorder));
-    if (!error)
-        error = mt_drain_open(t, &w->drain);
     return error;
 }
 
