@@ -23,6 +23,10 @@ int mt_claim_set_init(struct mt_claim_set *out, uint32_t claims, uint32_t module
                       uint32_t threads);
 void mt_claim_set_release(struct mt_claim_set *set);
 
+/* Makes room for more of each; what is in the set stays. False = not all could grow. */
+bool mt_claim_set_grow(struct mt_claim_set *set, uint32_t claims, uint32_t modules,
+                       uint32_t threads);
+
 /* Appends; sets `truncated` when full. Empty ranges are dropped. */
 void mt_claim_add(struct mt_claim_set *set, const struct mt_claim *claim);
 

@@ -304,6 +304,22 @@ static void sums_equal_the_kernels(void **state)
     assert_int_equal(totals.flags & ~512u, 0);
 }
 
+/* More regions than the first lists have room for: they grow, and nothing is cut. */
+static void thousands_of_regions(void **state)
+{
+    enum { PAIRS = 4000 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = map(2 * PAIRS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    for (size_t i = 0; i < PAIRS; i++) {
+        p[2 * i * page] = 1;
+        mprotect(p + (2 * i + 1) * page, page, PROT_READ);
+    }
+    sums_equal_the_kernels(state);
+    munmap(p, 2 * PAIRS * page);
+    sums_equal_the_kernels(state);
+}
+
 static void an_idle_process_does_not_grow(void **state)
 {
     tracer_type_bytes a = host_row(t, TRACER_TYPE_TRACER), b;
@@ -337,6 +353,7 @@ int main(void)
         T(HOST_EXACT(the_allocators_counters_stay_known)),
         T(HOST_EXACT(three_marked_steps_are_three_rows)),
         T(HOST_EXACT(sums_equal_the_kernels)),
+        T(HOST_EXACT(thousands_of_regions)),
         T(HOST_EXACT(an_idle_process_does_not_grow)),
     };
 

@@ -76,6 +76,7 @@ void mt_linux_close(struct mt_source *source)
     if (!s)
         return;
     mt_descriptors_close(s);
+    mt_list_text_release(&s->text);
     mt_memory_free(s);
 }
 
@@ -141,6 +142,7 @@ int mt_linux_open(const char *proc_root, uint32_t pid, struct mt_source **out)
     if (!s)
         return TRACER_ENOMEM;
     s->live = true;
+    mt_list_text_init(&s->text);
     s->pid = pid == mt_os_process_id() ? 0 : pid;
     read_lowest_address(s, proc_root);
     error = open_directories(s, proc_root);
