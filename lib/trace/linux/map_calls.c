@@ -46,7 +46,7 @@ VISIBLE void *mmap(void *wish, size_t bytes, int protection, int flags, int fd, 
     return p;
 }
 
-VISIBLE void *mmap64(void *wish, size_t bytes, int protection, int flags, int fd, off64_t offset)
+VISIBLE void *mmap64(void *wish, size_t bytes, int protection, int flags, int fd, off_t offset)
     __attribute__((alias("mmap")));
 
 VISIBLE int munmap(void *p, size_t bytes)
