@@ -19,6 +19,7 @@ missing_packages()
     have pkg-config || echo pkg-config
     library 'sqlite3 >= 3.37' || echo libsqlite3-dev
     library 'cmocka >= 1.1.5' || echo libcmocka-dev
+    library libdw || echo libdw-dev
     have sqlite3 || echo sqlite3
     have python3 || echo python3
     have pmccabe || echo pmccabe

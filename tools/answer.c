@@ -95,6 +95,8 @@ int answer_integers(struct answer *a, const char *sql, int64_t *out, size_t n, b
 
 /* ---- rows to a table or to JSON ---- */
 
+#define EDIT_COLUMNS_MAX 32
+
 struct printing {
     struct answer *answer;
     const struct table_column *columns; /* NULL = made from the first row's names */
@@ -134,11 +136,9 @@ static int print_json(struct printing *p, uint32_t n_columns, const char *const 
     return 0;
 }
 
-static int print_row(void *user, uint32_t n_columns, const char *const *names,
-                     const tracer_value *values)
+static int print_values(struct printing *p, uint32_t n_columns, const char *const *names,
+                        const tracer_value *values)
 {
-    struct printing *p = user;
-
     p->n_rows++;
     if (p->answer->json)
         return print_json(p, n_columns, names, values);
@@ -151,6 +151,19 @@ static int print_row(void *user, uint32_t n_columns, const char *const *names,
     for (uint32_t i = 0; i < n_columns; i++)
         table_value(p->table, &values[i]);
     return 0;
+}
+
+static int print_row(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *values)
+{
+    struct printing *p = user;
+    tracer_value edited[EDIT_COLUMNS_MAX];
+
+    if (!p->answer->edit || n_columns > EDIT_COLUMNS_MAX)
+        return print_values(p, n_columns, names, values);
+    memcpy(edited, values, n_columns * sizeof(*values));
+    p->answer->edit(p->answer->edit_user, n_columns, names, edited);
+    return print_values(p, n_columns, names, edited);
 }
 
 static void printing_free(struct printing *p)

@@ -22,6 +22,10 @@ struct answer {
     struct json out;
     tracer_value params[ANSWER_PARAMS_MAX]; /* ?1 … of the next question */
     uint32_t n_params;
+    /* Changes the values of a row before answer_rows() prints it; NULL = none. What it points
+     * values to lives until the next row. */
+    void (*edit)(void *user, uint32_t n_columns, const char *const *names, tracer_value *values);
+    void *edit_user;
 };
 
 /* TOOL_OK or, with a sentence, TOOL_ENVIRONMENT. */

@@ -12,7 +12,8 @@
 #include "out_json.h"
 
 static const char help[] =
-    "usage: memtracer run -o FILE [--interval MS] [--label L] -- PROGRAM [ARGUMENT...]\n"
+    "usage: memtracer run -o FILE [--interval MS] [--label L] [--stacks[=MIN]] --\n"
+    "                     PROGRAM [ARGUMENT...]\n"
     "\n"
     "Runs a program unchanged and records its memory into FILE, from before main() to its end,\n"
     "by way of LD_PRELOAD. Works for dynamically linked programs and for scripts of such\n"
@@ -23,6 +24,9 @@ static const char help[] =
     "                   the process id, %% a percent sign\n"
     "  --interval MS    milliseconds between two looks; default 1000\n"
     "  --label L        names the run; default the program's name\n"
+    "  --stacks[=MIN]   also each call that changes memory, exactly and with its stack: mmap,\n"
+    "                   munmap, mremap, mprotect, brk, shmat, shmdt, and malloc, free and their\n"
+    "                   like of at least MIN bytes, default 128K; see memtracer sites (Linux)\n"
     "  --json           at the end one JSON object on stderr: file, exit_code, recorded\n"
     "\n"
     "Example: ten looks a second at a sort, then what it held when it held most\n"
@@ -72,13 +76,14 @@ static void tell_json(const struct launched *done)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct launch l = {0};
+    struct launch l = {.stack_min = -1};
     struct launched done = {0};
     bool as_json = false;
     const struct option_spec specs[] = {
         {"output", 'o', OPTION_TEXT, &l.path},
         {"interval", 0, OPTION_NUMBER, &l.interval_ms},
         {"label", 0, OPTION_TEXT, &l.label},
+        {"stacks", 0, OPTION_MAYBE_BYTES, &l.stack_min},
         {"json", 0, OPTION_FLAG, &as_json},
         {0},
     };

@@ -4,6 +4,7 @@
  * views' alone, so that plain sqlite3 says the same. */
 #include "answer.h"
 #include "options.h"
+#include "symbols.h"
 
 static const char help[] =
     "usage: memtracer steps FILE [--run N]\n"
@@ -11,6 +12,7 @@ static const char help[] =
     "Punctuated growth: a type of memory that grows in few large steps, keeps them, and does\n"
     "little in between; each step with the mark before it. Then all types that look like a leak,\n"
     "be it in steps or steadily.\n"
+    "Of a run with --stacks, each step with the call site that explains it best, and its share.\n"
     "\n"
     "  --run N    this run only; default all runs of the file\n"
     "  --bytes    exact bytes instead of KiB, MiB\n"
@@ -24,15 +26,30 @@ static const char help[] =
     "Exit: 0 something grew so, 1 usage, 2 the file cannot be read, 3 nothing grew so.\n";
 
 static const char sql_steps[] =
-    "SELECT run, type, step, t_s, bytes, held_after, mark, time, mark_t_s, sample"
-    " FROM punctuated_growth WHERE ?1 IN (0, run)";
+    "SELECT g.run, g.type, g.step, g.t_s, g.bytes, g.held_after, g.mark, g.time, g.mark_t_s,"
+    " g.sample, g.site_percent, g.site, p.text AS site_path, c.build_id AS site_build_id,"
+    " f.offset AS site_offset FROM punctuated_growth g LEFT JOIN frame f ON f.id = g.site_frame"
+    " LEFT JOIN code c ON c.id = f.code LEFT JOIN string p ON p.id = c.path"
+    " WHERE ?1 IN (0, g.run) ORDER BY g.run, g.type, g.step";
 
 static const struct table_column step_columns[] = {
     {"Run", CELL_NUMBER},      {"Type", CELL_TEXT},   {"Step", CELL_NUMBER},
     {"At s", CELL_SECONDS},    {"Grew", CELL_CHANGE}, {"Held then", CELL_BYTES},
     {"After mark", CELL_TEXT}, {NULL, CELL_TEXT},     {NULL, CELL_SECONDS},
-    {NULL, CELL_NUMBER},
+    {NULL, CELL_NUMBER},       {NULL, CELL_PERCENT},  {NULL, CELL_TEXT},
+    {NULL, CELL_TEXT},         {NULL, CELL_TEXT},     {NULL, CELL_NUMBER},
 };
+
+/* The same where calls were recorded. */
+static const struct table_column site_columns[] = {
+    {"Run", CELL_NUMBER},      {"Type", CELL_TEXT},   {"Step", CELL_NUMBER},
+    {"At s", CELL_SECONDS},    {"Grew", CELL_CHANGE}, {"Held then", CELL_BYTES},
+    {"After mark", CELL_TEXT}, {NULL, CELL_TEXT},     {NULL, CELL_SECONDS},
+    {NULL, CELL_NUMBER},       {"%", CELL_PERCENT},   {"By", CELL_TEXT},
+    {NULL, CELL_TEXT},         {NULL, CELL_TEXT},     {NULL, CELL_NUMBER},
+};
+
+static const char sql_has_events[] = "SELECT 1 FROM event LIMIT 1";
 
 static const char sql_suspects[] =
     "SELECT run, type, shape, grew, bytes_per_hour, steps, since_s, rising_stretches"
@@ -45,13 +62,21 @@ static const struct table_column suspect_columns[] = {
 
 static int steps(struct answer *a, int64_t run)
 {
+    struct symbols_editor editor = {symbols_new(), true, ""};
     size_t n_steps = 0, n_suspects = 0;
-    int code;
+    int64_t one;
+    bool exact;
+    int code = answer_integers(a, sql_has_events, &one, 1, &exact);
 
     if (a->json)
         json_open(&a->out, NULL, '{');
     answer_bind(a, run);
-    code = answer_rows(a, "steps", sql_steps, step_columns, &n_steps);
+    a->edit = symbols_edit;
+    a->edit_user = &editor;
+    if (!code)
+        code = answer_rows(a, "steps", sql_steps, exact ? site_columns : step_columns, &n_steps);
+    a->edit = NULL;
+    symbols_free(editor.symbols);
     if (!code && !a->json && n_steps)
         putchar('\n');
     answer_bind(a, run);

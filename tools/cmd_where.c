@@ -7,12 +7,15 @@
 #include "answer.h"
 #include "moment.h"
 #include "options.h"
+#include "symbols.h"
 
 static const char help[] =
     "usage: memtracer where FILE ADDRESS [--at MOMENT] [--run N]\n"
     "\n"
     "Whose memory is at an address, at the end or at a moment; and what was there before or came\n"
-    "later, libraries that were unloaded included. ADDRESS is hexadecimal with 0x.\n"
+    "later, libraries that were unloaded included. ADDRESS is hexadecimal with 0x. Of a library: "
+    "the\n"
+    "offset in it, and the function where its file is still the one of that build-id.\n"
     "\n"
     "  --at MOMENT    see memtracer show --help\n"
     "  --run N        the N-th run of the file; default the newest\n"
@@ -28,15 +31,17 @@ static const char help[] =
 static const char sql_lives[] =
     "WITH lives AS ("
     "SELECT 'region' AS what, base, bytes, first_sample, last_sample, protection_mask, type,"
-    " ifnull(file_name, owner) AS name, file_name, owner, confidence, thread"
-    " FROM region_row WHERE run = ?1 AND base <= ?3 AND ?3 < base + bytes UNION ALL "
+    " ifnull(file_name, owner) AS name, file_name, owner, confidence, thread,"
+    " NULL AS site_path, NULL AS site_build_id FROM region_row WHERE run = ?1 AND base <= ?3 AND "
+    "?3 < base + bytes UNION ALL "
     "SELECT 'module', m.base, m.bytes, m.first_sample, m.last_sample, NULL, NULL, p.text, p.text,"
-    " NULL, NULL, NULL FROM module m JOIN string p ON p.id = m.path"
+    " NULL, NULL, NULL, p.text, m.build_id FROM module m JOIN string p ON p.id = m.path"
     " WHERE m.run = ?1 AND m.base <= ?3 AND ?3 < m.base + m.bytes)"
     " SELECT CASE WHEN first_sample > ?2 THEN 'later' WHEN last_sample < ?2 THEN 'gone'"
     " ELSE 'there' END AS state, what, v.base, v.bytes, a.t_ns AS first_ns,"
     " b.until_ns AS last_ns, protection_mask, type, v.name, ?3 - v.base AS address_offset,"
-    " file_name, owner, confidence, thread FROM lives v"
+    " file_name, owner, confidence, thread, NULL AS site, site_path, site_build_id,"
+    " ?3 - v.base AS site_offset FROM lives v"
     " LEFT JOIN sample a ON a.id = first_sample LEFT JOIN sample b ON b.id = last_sample"
     " ORDER BY first_sample, what, v.bytes";
 
@@ -45,7 +50,8 @@ static const struct table_column columns[] = {
     {"Bytes", CELL_BYTES}, {"From s", CELL_NS}, {"To s", CELL_NS},
     {"Prot", CELL_TEXT},   {"Type", CELL_TEXT}, {"File or owner", CELL_TEXT},
     {NULL, CELL_NUMBER},   {NULL, CELL_TEXT},   {NULL, CELL_TEXT},
-    {NULL, CELL_TEXT},     {NULL, CELL_NUMBER},
+    {NULL, CELL_TEXT},     {NULL, CELL_NUMBER}, {"Symbol", CELL_TEXT},
+    {NULL, CELL_TEXT},     {NULL, CELL_TEXT},   {NULL, CELL_NUMBER},
 };
 
 static const char sql_there[] =
@@ -61,6 +67,7 @@ static void bind_place(struct answer *a, const struct moment *m, int64_t address
 
 static int where(struct answer *a, int64_t address, const char *at, int64_t run)
 {
+    struct symbols_editor editor;
     struct moment m;
     int64_t n_there = 0;
     size_t n = 0;
@@ -81,7 +88,13 @@ static int where(struct answer *a, int64_t address, const char *at, int64_t run)
     else
         putchar('\n');
     bind_place(a, &m, address);
+    editor.symbols = symbols_new();
+    editor.is_return = false;
+    a->edit = symbols_edit;
+    a->edit_user = &editor;
     code = answer_rows(a, "lives", sql_lives, columns, &n);
+    a->edit = NULL;
+    symbols_free(editor.symbols);
     if (a->json)
         json_close(&a->out, '}');
     else if (!code && !n)

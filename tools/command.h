@@ -23,6 +23,8 @@ extern const struct command command_record;
 extern const struct command command_show;
 extern const struct command command_timeline;
 extern const struct command command_steps;
+extern const struct command command_sites;
+extern const struct command command_spikes;
 extern const struct command command_verdict;
 extern const struct command command_check;
 extern const struct command command_diff;

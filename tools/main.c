@@ -16,10 +16,10 @@
 #define SENTENCE_BYTES 2048
 
 static const struct command *const commands[] = {
-    &command_run,     &command_record, &command_show, &command_timeline, &command_steps,
-    &command_verdict, &command_check,  &command_diff, &command_marks,    &command_events,
-    &command_where,   &command_types,  &command_info, &command_sql,      &command_schema,
-    &command_finish,  &command_import,
+    &command_run,   &command_record, &command_show,    &command_timeline, &command_steps,
+    &command_sites, &command_spikes, &command_verdict, &command_check,    &command_diff,
+    &command_marks, &command_events, &command_where,   &command_types,    &command_info,
+    &command_sql,   &command_schema, &command_finish,  &command_import,
 };
 
 void complain(const char *format, ...)
@@ -76,6 +76,7 @@ static void print_overview(FILE *file)
           "  memtracer show app.db                   the table of memory at the end\n"
           "  memtracer verdict app.db                does it leak, what, since when, why\n"
           "  memtracer steps app.db                  memory that grew in steps and was kept\n"
+          "  memtracer sites app.db                  who took it, after run --stacks\n"
           "  memtracer help show                     the same as memtracer show --help\n",
           file);
 }

@@ -53,6 +53,19 @@ static bool append(struct text_list *list, const char *text)
     return true;
 }
 
+static bool parse_maybe_bytes(const char *text, int64_t *out)
+{
+    *out = 0;
+    return !text || human_parse_bytes(text, out);
+}
+
+static int takes_value(enum option_kind kind)
+{
+    if (kind == OPTION_MAYBE_BYTES)
+        return optional_argument;
+    return kind == OPTION_FLAG ? no_argument : required_argument;
+}
+
 static bool store(const struct option_spec *spec, const char *text)
 {
     switch (spec->kind) {
@@ -60,6 +73,7 @@ static bool store(const struct option_spec *spec, const char *text)
     case OPTION_TEXT: *(const char **)spec->out = text; return true;
     case OPTION_NUMBER: return parse_number(text, spec->out);
     case OPTION_BYTES: return human_parse_bytes(text, spec->out);
+    case OPTION_MAYBE_BYTES: return parse_maybe_bytes(text, spec->out);
     case OPTION_SECONDS: return human_parse_seconds(text, spec->out);
     case OPTION_LIST: return append(spec->out, text);
     }
@@ -72,7 +86,8 @@ static const char *wanted(enum option_kind kind)
     case OPTION_FLAG:
     case OPTION_TEXT: return "a text";
     case OPTION_NUMBER: return "a whole number of 1 or more";
-    case OPTION_BYTES: return "a size such as 4096, 64K, 1.5M or 2G";
+    case OPTION_BYTES:
+    case OPTION_MAYBE_BYTES: return "a size such as 4096, 64K, 1.5M or 2G";
     case OPTION_SECONDS: return "a time such as 12.5, 90s or 1m30s";
     case OPTION_LIST: return "at most 32 times";
     }
@@ -95,12 +110,12 @@ static void make_tables(const struct option_spec *specs, bool stop_there, struct
     t->shorts[s++] = ':';
     t->shorts[s++] = 'h';
     for (; specs[n].name && n < OPTIONS_MAX; n++) {
-        bool has_value = specs[n].kind != OPTION_FLAG;
+        int has_value = takes_value(specs[n].kind);
 
         t->longs[n] = (struct option){specs[n].name, has_value, NULL, LONG_BASE + (int)n};
         if (specs[n].letter)
             t->shorts[s++] = (char)specs[n].letter;
-        if (specs[n].letter && has_value)
+        if (specs[n].letter && has_value == required_argument)
             t->shorts[s++] = ':';
     }
     t->longs[n] = (struct option){"help", no_argument, NULL, 'h'};

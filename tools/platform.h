@@ -19,6 +19,8 @@ struct launch {
     const char *path;    /* of the file; %p and %% as in tracer_start() */
     const char *label;   /* NULL = the program's name */
     int64_t interval_ms; /* 0 = default */
+    int64_t stack_min;   /* record calls with their stacks, malloc() from so many bytes on;
+                            0 = as the library does, -1 = do not */
     char **argv;         /* program and arguments, ended with NULL */
 };
 

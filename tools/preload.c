@@ -5,6 +5,7 @@
  * Must leave no trace: it takes its variables and itself out of the environment, so that what
  * the program starts is not recorded; it prints nothing; in a forked child the tracer is inert. */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,17 +23,17 @@ static pid_t owner; /* a child of vfork() shares our memory, but not this number
 
 /* Cuts our element out of LD_PRELOAD in place: main()'s third argument and `environ` must both
  * see it gone, and setenv() would change only the latter. */
-static void leave_ld_preload(void)
+static void leave_ld_preload(const char *library)
 {
     char *list = getenv("LD_PRELOAD");
-    char *name = list ? strstr(list, PRELOAD_LIBRARY) : NULL;
+    char *name = list ? strstr(list, library) : NULL;
     char *begin = name, *end;
 
     if (!name)
         return;
     while (begin > list && begin[-1] != ':' && begin[-1] != ' ')
         begin--;
-    end = name + strlen(PRELOAD_LIBRARY);
+    end = name + strlen(library);
     if (*end == ':' || *end == ' ')
         end++;
     memmove(begin, end, strlen(end) + 1);
@@ -40,13 +41,16 @@ static void leave_ld_preload(void)
         unsetenv("LD_PRELOAD");
 }
 
-static void leave_environment(void)
+static void leave_environment(bool stacks)
 {
-    static const char *const names[] = {ENV_FILE, ENV_INTERVAL, ENV_LABEL, ENV_REPORT, ENV_PRELOAD};
+    static const char *const names[] = {ENV_FILE,   ENV_INTERVAL, ENV_LABEL,
+                                        ENV_STACKS, ENV_REPORT,   ENV_PRELOAD};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         unsetenv(names[i]);
-    leave_ld_preload();
+    leave_ld_preload(PRELOAD_LIBRARY);
+    if (stacks)
+        leave_ld_preload(STACKS_LIBRARY);
 }
 
 /* A report that cannot be written is missed by its reader, who then says so. */
@@ -66,7 +70,7 @@ static void tell(int descriptor, int error)
 __attribute__((constructor)) static void begin_recording(void)
 {
     const char *path = getenv(ENV_FILE), *interval = getenv(ENV_INTERVAL);
-    const char *report = getenv(ENV_REPORT);
+    const char *report = getenv(ENV_REPORT), *stacks = getenv(ENV_STACKS);
     tracer_options options = TRACER_OPTIONS_INIT;
     int error;
 
@@ -75,11 +79,15 @@ __attribute__((constructor)) static void begin_recording(void)
     options.label = getenv(ENV_LABEL);
     options.interval_ms = interval ? (uint32_t)strtoul(interval, NULL, 10) : 0;
     options.commit_ms = COMMIT_MS;
+    if (stacks) {
+        options.flags |= TRACER_F_STACKS;
+        options.stack_min_bytes = strtoull(stacks, NULL, 10);
+    }
     owner = getpid();
     error = tracer_start(path, &options, &recording);
     if (report)
         tell((int)strtol(report, NULL, 10), error);
-    leave_environment();
+    leave_environment(stacks != NULL);
 }
 
 __attribute__((destructor)) static void end_recording(void)

@@ -91,26 +91,31 @@ typedef void (*tracer_log_fn)(void *user, int level, const char *message);
 #define TRACER_F_NO_REGIONS 1u   /* do not record the region list (and so no memory events) */
 #define TRACER_F_NO_PAGES 2u     /* never walk pages: sizes only, resident columns are NULL */
 #define TRACER_F_NO_ALLOCATOR 4u /* never ask the allocator for its own counters */
-#define TRACER_F_ALL 7u          /* every flag this version knows */
+#define TRACER_F_STACKS                                                                            \
+    8u                   /* record each call that changes memory, with its stack: see              \
+                            stack_min_bytes; needs libmemtracer-stacks in the process,             \
+                            linked before the C library or preloaded, else EUNSUPPORTED */
+#define TRACER_F_ALL 15u /* every flag this version knows */
 
 /* All zero means all defaults. Grows at the end only; see tracer_options_init(). */
 typedef struct tracer_options {
-    uint32_t size;           /* sizeof(tracer_options); always first */
-    uint32_t flags;          /* TRACER_F_…; unknown bits are refused */
-    uint32_t interval_ms;    /* between ticks, 1 to 3,600,000; 0 = 1000 */
-    uint32_t commit_ms;      /* the most that a crash may lose, up to 3,600,000; 0 = 1000 */
-    uint64_t budget_ns;      /* CPU time of a tick aimed at, ≤ 1 h; 0 = 1 % of interval */
-    uint64_t max_file_bytes; /* cap of the file, at least 1 MiB; 0 = none */
-    tracer_log_fn log;       /* NULL = silent */
-    void *log_user;          /* handed to log */
-    const char *label;       /* names the run in the file; NULL = program name */
-    uint32_t pid;            /* 0 = this process; else another one, watched from outside */
-    uint32_t reserved;       /* 0 */
+    uint32_t size;            /* sizeof(tracer_options); always first */
+    uint32_t flags;           /* TRACER_F_…; unknown bits are refused */
+    uint32_t interval_ms;     /* between ticks, 1 to 3,600,000; 0 = 1000 */
+    uint32_t commit_ms;       /* the most that a crash may lose, up to 3,600,000; 0 = 1000 */
+    uint64_t budget_ns;       /* CPU time of a tick aimed at, ≤ 1 h; 0 = 1 % of interval */
+    uint64_t max_file_bytes;  /* cap of the file, at least 1 MiB; 0 = none */
+    tracer_log_fn log;        /* NULL = silent */
+    void *log_user;           /* handed to log */
+    const char *label;        /* names the run in the file; NULL = program name */
+    uint32_t pid;             /* 0 = this process; else another one, watched from outside */
+    uint32_t reserved;        /* 0 */
+    uint64_t stack_min_bytes; /* TRACER_F_STACKS: least malloc() that counts; 0 = 128 KiB */
 } tracer_options;
 
 #define TRACER_OPTIONS_INIT                                                                        \
     {                                                                                              \
-        sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0                              \
+        sizeof(tracer_options), 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0                           \
     }
 
 /* ---- what the tracer knows ------------------------------------------------------------- */

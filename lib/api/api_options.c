@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "trace/trace.h"
 
 #define INTERVAL_MS_MOST 3600000u
 #define INTERVAL_MS_DEFAULT 1000u
@@ -76,6 +77,23 @@ static int check_fields(const tracer_options *o)
     return TRACER_OK;
 }
 
+/* Asked for what cannot be had must fail loudly: a file without events looks like a quiet one. */
+static int check_stacks(const tracer_options *o)
+{
+    if (!(o->flags & TRACER_F_STACKS))
+        return TRACER_OK;
+    if (o->pid)
+        return mt_error_set(TRACER_EUNSUPPORTED,
+                            "TRACER_F_STACKS sees this process's own calls only; record "
+                            "process %" PRIu32 " without it, or from within",
+                            o->pid);
+    if (!mt_trace_find())
+        return mt_error_set(TRACER_EUNSUPPORTED,
+                            "TRACER_F_STACKS needs libmemtracer-stacks in the process (Linux): "
+                            "link -lmemtracer-stacks, or set LD_PRELOAD");
+    return TRACER_OK;
+}
+
 static void fill_in_defaults(tracer_options *o)
 {
     if (!o->interval_ms)
@@ -84,22 +102,28 @@ static void fill_in_defaults(tracer_options *o)
         o->commit_ms = COMMIT_MS_DEFAULT;
     if (!o->budget_ns)
         o->budget_ns = (uint64_t)o->interval_ms * 10000; /* 1 % of the interval */
+    if (!o->stack_min_bytes)
+        o->stack_min_bytes = MT_TRACE_MIN_BYTES;
     if (o->pid == mt_os_process_id())
         o->pid = 0;
 }
 
 int mt_options_take(struct tracer *t, const tracer_options *given)
 {
+    int error;
+
     tracer_options_init(&t->options, sizeof(t->options));
     if (given) {
-        int error = copy_known_part(&t->options, given);
-
+        error = copy_known_part(&t->options, given);
         if (!error)
             error = check_fields(&t->options);
         if (error)
             return error;
     }
     fill_in_defaults(&t->options);
+    error = check_stacks(&t->options);
+    if (error)
+        return error;
     if (t->options.label) {
         snprintf(t->label_text, sizeof(t->label_text), "%s", t->options.label);
         t->options.label = t->label_text;

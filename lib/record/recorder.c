@@ -243,6 +243,7 @@ static int commit(struct mt_recorder *r)
         return error;
     r->open = false;
     r->committed = r->at;
+    mt_recorder_events_committed(r);
     mt_recorder_checkpoint(r);
     mt_recorder_measure(r);
     mt_retention_after_commit(r); /* what is committed is so whether or not this finds room */
@@ -278,6 +279,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
         memset(&r->more, 0, sizeof(r->more));
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
     mt_retention_rolled_back(r);
+    mt_recorder_events_forget(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
     r->open = false;
@@ -309,6 +311,7 @@ int mt_recorder_close(struct mt_recorder *r, const char *state, const char *deta
     mt_db_close(&r->db);
     mt_fork_gate_leave();
     mt_memory_free(r->string_rows);
+    mt_memory_free(r->events);
     mt_memory_free(r);
     if (last == TRACER_ESTATE) /* somebody is looking at the file: it is complete all the same */
         last = TRACER_OK;

@@ -70,6 +70,7 @@ struct mt_recorder {
     bool wal;
     bool open; /* a transaction was begun */
     struct mt_retention retention;
+    struct mt_event_rows *events; /* of exact events; NULL = none yet */
 };
 
 /* Runs a prepared statement of the recorder. */
@@ -91,6 +92,10 @@ int mt_recorder_flush_extension(struct mt_recorder *r);
 int mt_recorder_lists(struct mt_recorder *r, const struct mt_sample *s, int64_t sample_row);
 /* Takes back the rows a failed sample has set. */
 void mt_recorder_lists_undo(const struct mt_position *before, const struct mt_sample *s);
+
+/* recorder_events.c: the events of the open transaction are in the file, or gone. */
+void mt_recorder_events_committed(struct mt_recorder *r);
+void mt_recorder_events_forget(struct mt_recorder *r);
 
 /* seed.c: fixed rows, where missing. */
 int mt_seed(struct mt_db *db);

@@ -23,6 +23,12 @@ static const struct row counters[] = {
 #undef MT_COUNTER
 };
 
+static const struct row event_kinds[] = {
+#define MT_EVENT(name, id, text, effect) {id, text, #effect, NULL},
+#include "base/event_kind.def"
+#undef MT_EVENT
+};
+
 static const struct row flags[] = {
     {MT_SAMPLE_SUM_OFF, "sum_off", "types do not add up to regions: a fault of memtracer", NULL},
     {MT_SAMPLE_TORN, "torn", "the list changed while it was read; overlaps were cut", NULL},
@@ -52,6 +58,8 @@ static const struct {
      MT_COUNT_OF(types)},
     {"INSERT OR IGNORE INTO counter_kind(id, name, description, unit) VALUES (?1, ?2, ?3, ?4)",
      counters, MT_COUNT_OF(counters)},
+    {"INSERT OR IGNORE INTO event_kind(id, name, effect) VALUES (?1, ?2, ?3)", event_kinds,
+     MT_COUNT_OF(event_kinds)},
     {"INSERT OR IGNORE INTO sample_flag(bit, name, description) VALUES (?1, ?2, ?3)", flags,
      MT_COUNT_OF(flags)},
     {"INSERT OR IGNORE INTO setting(value, name, description) VALUES (?1, ?2, ?3)", settings,

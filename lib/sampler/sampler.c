@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sampler/drain.h"
 #include "sampler/stages.h"
 
 #define NS_PER_MS INT64_C(1000000)
@@ -103,6 +104,8 @@ static int64_t next_deadline(const struct tracer *t, const struct pace *p)
 
     if (t->n_marks > 0 && mark_due_ns(p) < next)
         next = mark_due_ns(p);
+    if (mt_drain_due_ns(t) < next)
+        next = p->retry_ns > mt_drain_due_ns(t) ? p->retry_ns : mt_drain_due_ns(t);
     return p->dirty && p->commit_ns < next ? p->commit_ns : next;
 }
 
@@ -205,11 +208,34 @@ static void claims_are_seen(struct tracer *t)
     mt_os_lock_release(t->lock);
 }
 
+static int drain(struct tracer *t, struct pace *p)
+{
+    bool any;
+    int error = mt_drain(t, &any);
+
+    p->dirty = p->dirty || any;
+    return error;
+}
+
+/* Exact events go on between the ticks: their ring is no larger than it has to be. */
+static int drain_if_due(struct tracer *t, struct pace *p, int64_t now_ns)
+{
+    int error = TRACER_OK;
+
+    if (now_ns >= mt_drain_due_ns(t) && now_ns >= p->retry_ns)
+        error = drain(t, p);
+    if (error)
+        suspend_writing(t, p, error);
+    return error;
+}
+
 /* One tick with what waits before it. */
 static int record(struct tracer *t, struct pace *p, const struct mt_tick_request *request)
 {
     int error = mt_requests_record(t);
 
+    if (!error)
+        error = drain(t, p);
     p->last_tick_ns = mt_os_monotonic_ns();
     p->dirty = true;
     tell_dropped(t);
@@ -270,7 +296,9 @@ static bool work_once(struct tracer *t, struct pace *p)
 
     if (w.stop)
         return false;
-    error = tick_if_due(t, p, &w, now_ns);
+    error = drain_if_due(t, p, now_ns);
+    if (!error)
+        error = tick_if_due(t, p, &w, now_ns);
     if (!error)
         error = commit_if_due(t, p, &w, now_ns);
     if (!error && w.sample)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "sampler/drain.h"
 #include "sampler/sampler.h"
 
 #define REGIONS_FIRST 1024u
@@ -173,6 +174,8 @@ int mt_stages_open(struct tracer *t)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
     if (!error)
         error = open_lists(w, REGIONS_FIRST);
+    if (!error)
+        error = mt_drain_open(t, &w->drain);
     if (!error) {
         snprintf(facts->allocator, sizeof(facts->allocator), "%s",
                  mt_claimer_allocator(w->claimer));
@@ -190,6 +193,7 @@ int mt_stages_close(struct tracer *t, const char *state, const char *detail)
 
     if (!w)
         return TRACER_OK;
+    mt_drain_close(w->drain);
     if (w->recorder)
         error = mt_recorder_close(w->recorder, state, detail);
     mt_claimer_close(w->claimer);

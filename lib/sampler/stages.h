@@ -14,6 +14,7 @@ struct mt_work {
     struct mt_source *source;
     struct mt_claimer *claimer;
     struct mt_recorder *recorder;
+    struct mt_drain *drain; /* of exact events; NULL = not asked for */
 
     struct mt_snapshot snapshot;
     uint32_t regions; /* what the lists below have room for */

@@ -25,16 +25,17 @@ ROOMS = {
     "source": {"base"},
     "claim": {"base"},
     "classify": {"base"},
+    "trace": {"base"},
     "record": {"base"},
     "read": {"base"},
-    "sampler": {"base", "source", "claim", "classify", "record"},
-    "api": {"base", "source", "claim", "classify", "record", "read", "sampler"},
+    "sampler": {"base", "source", "claim", "classify", "record", "trace"},
+    "api": {"base", "source", "claim", "classify", "record", "read", "sampler", "trace"},
 }
 # The thin layer on SQLite is written once, in record/.
 SHARED = {("read", "record/file.h"), ("read", "record/db.h")}
 PURE = re.compile(r"lib/(classify/|sampler/plan\.)")
 SQL_ROOMS = re.compile(r"lib/(record|read)/|tools/|tests/|bindings/")
-OS_ROOMS = re.compile(r"lib/(base/os|source/\w+|claim/\w+|record/(posix|windows))/")
+OS_ROOMS = re.compile(r"lib/(base/os|source/\w+|claim/\w+|trace/\w+|record/(posix|windows))/")
 OS_HEADERS = re.compile(
     r"(sys|linux|asm|netinet)/|(unistd|pthread|fcntl|dlfcn|link|elf|signal|sched|poll|dirent|"
     r"windows|psapi|tlhelp32|winternl|mman|malloc|time|threads)\.h$")
@@ -135,7 +136,7 @@ def check_code(root, path, text):
             check_exists(root, path, line, m.group(2))
     for line, m in each_match(r"\b(%s)\s*\(" % EVERYWHERE, code):
         report(path, line, "%s is banned" % m.group(1))
-    if path.startswith("lib/") and not path.startswith("lib/base/"):
+    if path.startswith("lib/") and not path.startswith(("lib/base/", "lib/trace/linux/")):
         for line, m in each_match(r"(?<![.>])\b(%s)\s*\(" % ALLOCATION, code):
             report(path, line, "%s: memory comes from base/memory.h" % m.group(1))
     if not SQL_ROOMS.match(path):

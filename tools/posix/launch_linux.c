@@ -25,32 +25,41 @@ static volatile sig_atomic_t child_pid;
 
 /* ---- the preload library ---- */
 
+struct libraries {
+    char recorder[2 * PATH_MAX];
+    char stacks[2 * PATH_MAX]; /* empty = not asked for */
+};
+
 static bool is_good_preload(const char *path)
 {
     return program_is_readable(path) && !strpbrk(path, ": ");
 }
 
-/* From the environment; beside this program (a build folder); where it was installed to, also
- * when the whole tree was moved. */
-static bool find_preload(char *out, size_t room)
+static void own_folder(char out[PATH_MAX])
 {
-    static const char *const places[] = {"%s/" PRELOAD_LIBRARY,
-                                         "%s/../" MEMTRACER_LIBDIR "/" PRELOAD_LIBRARY};
-    const char *wanted = getenv(ENV_PRELOAD);
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
     char *slash;
 
-    self[n > 0 ? n : 0] = '\0';
-    slash = strrchr(self, '/');
+    out[n > 0 ? n : 0] = '\0';
+    slash = strrchr(out, '/');
     if (slash)
         *slash = '\0';
-    if (wanted) {
+}
+
+/* From the environment; beside this program or its library (a build folder); where it was
+ * installed to, also when the whole tree was moved. */
+static bool find_library(const char *name, const char *wanted, char *out, size_t room)
+{
+    static const char *const places[] = {"%s/%s", "%s/../lib/%s", "%s/../" MEMTRACER_LIBDIR "/%s"};
+    char self[PATH_MAX];
+
+    own_folder(self);
+    if (wanted)
         snprintf(out, room, "%s", wanted);
-    } else {
-        snprintf(out, room, places[0], self);
-        if (!program_is_readable(out))
-            snprintf(out, room, places[1], self);
+    for (size_t i = 0; !wanted && i < sizeof(places) / sizeof(places[0]); i++) {
+        snprintf(out, room, places[i], self, name);
+        if (program_is_readable(out))
+            break;
     }
     if (is_good_preload(out))
         return true;
@@ -60,15 +69,25 @@ static bool find_preload(char *out, size_t room)
     return false;
 }
 
+static bool find_libraries(const struct launch *l, struct libraries *out)
+{
+    out->stacks[0] = '\0';
+    if (!find_library(PRELOAD_LIBRARY, getenv(ENV_PRELOAD), out->recorder, sizeof(out->recorder)))
+        return false;
+    return l->stack_min < 0 || find_library(STACKS_LIBRARY, NULL, out->stacks, sizeof(out->stacks));
+}
+
 /* ---- the child ---- */
 
-static void set_preload(const char *preload)
+/* The interposers stand before every allocator that is preloaded, too. */
+static void set_preload(const struct libraries *ours)
 {
     const char *others = getenv("LD_PRELOAD");
-    size_t room = strlen(preload) + (others ? strlen(others) : 0) + 2;
+    size_t room = sizeof(*ours) + (others ? strlen(others) : 0) + 3;
     char *list = need(malloc(room));
 
-    snprintf(list, room, "%s%s%s", preload, others && *others ? ":" : "", others ? others : "");
+    snprintf(list, room, "%s%s%s%s%s", ours->stacks, ours->stacks[0] ? ":" : "", ours->recorder,
+             others && *others ? ":" : "", others ? others : "");
     setenv("LD_PRELOAD", list, 1);
     free(list);
 }
@@ -81,16 +100,18 @@ static void set_or_unset(const char *name, const char *value)
         unsetenv(name);
 }
 
-static void become_program(const struct launch *l, const struct program *p, const char *preload,
-                           int report)
+static void become_program(const struct launch *l, const struct program *p,
+                           const struct libraries *ours, int report)
 {
     char text[32];
 
-    set_preload(preload);
+    set_preload(ours);
     setenv(ENV_FILE, l->path, 1);
     set_or_unset(ENV_LABEL, l->label);
     snprintf(text, sizeof(text), "%lld", (long long)l->interval_ms);
     setenv(ENV_INTERVAL, text, 1);
+    snprintf(text, sizeof(text), "%lld", (long long)l->stack_min);
+    set_or_unset(ENV_STACKS, l->stack_min < 0 ? NULL : text);
     snprintf(text, sizeof(text), "%d", report);
     setenv(ENV_REPORT, text, 1);
     execv(p->file, p->argv);
@@ -217,7 +238,7 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
         warn_without_sample(out->file);
 }
 
-static int start(const struct launch *l, const struct program *p, const char *preload,
+static int start(const struct launch *l, const struct program *p, const struct libraries *ours,
                  struct launched *out)
 {
     struct sigaction before[N_HANDLERS];
@@ -233,7 +254,7 @@ static int start(const struct launch *l, const struct program *p, const char *pr
     pid = fork();
     if (pid == 0) {
         restore_signals(before);
-        become_program(l, p, preload, report[1]);
+        become_program(l, p, ours, report[1]);
     }
     close(report[1]);
     if (pid < 0) {
@@ -263,14 +284,14 @@ static bool check_folder(const char *path)
 
 int launch_program(const struct launch *l, struct launched *out)
 {
-    char preload[2 * PATH_MAX];
+    struct libraries ours;
     struct program p;
     int code;
 
-    if (!check_folder(l->path) || !find_preload(preload, sizeof(preload)) ||
-        !program_find(l->argv, preload, &p))
+    if (!check_folder(l->path) || !find_libraries(l, &ours) ||
+        !program_find(l->argv, ours.recorder, &p))
         return TOOL_ENVIRONMENT;
-    code = start(l, &p, preload, out);
+    code = start(l, &p, &ours, out);
     program_free(&p);
     return code;
 }

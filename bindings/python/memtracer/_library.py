@@ -13,7 +13,7 @@ class Options(ctypes.Structure):
                 ("budget_ns", ctypes.c_uint64), ("max_file_bytes", ctypes.c_uint64),
                 ("log", ctypes.c_void_p), ("log_user", ctypes.c_void_p),
                 ("label", ctypes.c_char_p), ("pid", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint32)]
+                ("reserved", ctypes.c_uint32), ("stack_min_bytes", ctypes.c_uint64)]
 
 
 COLUMNS = ("size", "committed", "charged", "private", "ws", "ws_private", "ws_shareable",

@@ -212,3 +212,70 @@ CREATE TABLE tier (
     id INTEGER PRIMARY KEY,           -- 1 and above
     upto INTEGER NOT NULL             -- its newest sample; its oldest follows the next tier's
 ) STRICT;
+
+-- Exact events, recorded on request only (TRACER_F_STACKS, memtracer run --stacks): each call
+-- that changed memory, with its stack. Empty elsewhere.
+
+-- What the calls are. effect: TAKE (address, bytes), GIVE, MOVE (old to new), NONE.
+CREATE TABLE event_kind (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    effect TEXT NOT NULL
+) STRICT;
+
+-- Files that code came from, as they were: a path may hold another build later.
+CREATE TABLE code (
+    id INTEGER PRIMARY KEY,
+    path INTEGER NOT NULL REFERENCES string(id), -- '' = code without a file
+    build_id TEXT NOT NULL,           -- hexadecimal, '' = none or unknown
+    UNIQUE (path, build_id)
+) STRICT;
+
+-- Return addresses, each once.
+CREATE TABLE frame (
+    id INTEGER PRIMARY KEY,
+    code INTEGER NOT NULL REFERENCES code(id),
+    offset INTEGER NOT NULL,          -- as in the file's symbol table; the address without a file
+    UNIQUE (code, offset)
+) STRICT;
+
+-- Call stacks, each once.
+CREATE TABLE stack (
+    id INTEGER PRIMARY KEY,
+    hash INTEGER NOT NULL UNIQUE,     -- of its frames
+    depth INTEGER NOT NULL            -- how many frames
+) STRICT;
+
+CREATE TABLE stack_frame (
+    stack INTEGER NOT NULL REFERENCES stack(id),
+    depth INTEGER NOT NULL,           -- 0 = who called malloc, mmap, …
+    frame INTEGER NOT NULL REFERENCES frame(id),
+    PRIMARY KEY (stack, depth)
+) STRICT, WITHOUT ROWID;
+
+-- One call. t_ns is when it had taken, or just before it gave back, so that in order of t_ns an
+-- address is given back before it is taken again.
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY,
+    run INTEGER NOT NULL REFERENCES run(id),
+    t_ns INTEGER NOT NULL,
+    began_ns INTEGER,                 -- when a call that takes began; NULL for others
+    kind INTEGER NOT NULL REFERENCES event_kind(id),
+    tid INTEGER NOT NULL,
+    address INTEGER NOT NULL,         -- of brk: the new end
+    bytes INTEGER NOT NULL,           -- as asked for; of brk: 0; of shmdt: 0, see its shmat
+    old_address INTEGER,              -- of effect MOVE; of brk: the old end
+    old_bytes INTEGER,                -- 0 = was not known: smaller than stack_min_bytes
+    protection INTEGER,               -- of mmap, mprotect, shmat; bits: 1 read, 2 write, 4 execute
+    map_flags INTEGER,                -- of mmap, as the system has them
+    flags INTEGER NOT NULL,           -- bits: 1 made inside another event's call, 2 stack is cut
+    stack INTEGER REFERENCES stack(id) -- NULL = could not be walked
+) STRICT;
+CREATE INDEX event_by_time ON event(run, t_ns);
+
+-- Events that are missing, for they came faster than they could be written.
+CREATE TABLE event_loss (
+    run INTEGER NOT NULL REFERENCES run(id),
+    t_ns INTEGER NOT NULL,            -- when it was noticed
+    events INTEGER NOT NULL
+) STRICT;

@@ -365,6 +365,9 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 --   longest wait between two steps - unless each step has a mark of its own, for then the steps
 --   end with what causes them.
 -- min_… and plateau_… are rows of table setting. mark is the newest mark at or before the step.
+-- Where calls were recorded (TRACER_F_STACKS), site is the call site whose takings since the
+-- step before, less what was given back by then, come closest to the step (more is likely a
+-- reservation, less a part of it); site_percent is its share of the step.
 --   SELECT * FROM punctuated_growth;
 CREATE VIEW punctuated_growth AS
 WITH
@@ -385,7 +388,37 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
 SELECT gap.run, gap.type, gap.step,
        strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
        gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
-       gap.sample, gap.after AS held_after
+       gap.sample, gap.after AS held_after,
+       (SELECT path || printf('+0x%x', offset)
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site,
+       (SELECT round(min(100.0, 100.0 * bytes / gap.bytes), 1)
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_percent,
+       (SELECT frame
+        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+                     abs(sum(l.bytes) - gap.bytes) AS off
+        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
+              FROM call_edge
+              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
+                AND began_ns <= gap.t_ns) l
+        JOIN call_site c ON c.stack = l.stack
+        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_frame
 FROM v
 JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
 LEFT JOIN mark m ON m.id = gap.mark
@@ -461,6 +494,8 @@ ORDER BY base < 0, base;
 -- and shared memory), Grow, Shrink, Protect (in place). at_start is 1 for what was there when
 -- the run began. Seen by sampling: what came and went between two samples is not here, and the
 -- time is that of the sample that noticed. region_size is the size after the event.
+-- source: 'diff' for those; 'exact' for calls recorded with TRACER_F_STACKS, whose kind is the
+-- call's name, whose time is the call's, and whose stack is in table stack.
 --   SELECT time, kind, base_address, region_size, file_name FROM memory_event
 --   WHERE NOT at_start ORDER BY run, t_s;
 CREATE VIEW memory_event AS
@@ -499,7 +534,7 @@ SELECT strftime('%Y-%m-%d %H:%M:%f', s.wall_ns / 1e9, 'unixepoch') AS time,
        r.first_sample = (SELECT x.id FROM sample x WHERE x.run = r.run
                          ORDER BY x.t_ns, x.id LIMIT 1)
            AND n.at = r.first_sample AS at_start,
-       r.run, n.at AS sample, r.id AS region
+       r.run, n.at AS sample, r.id AS region, 'diff' AS source, NULL AS stack
 FROM n
 JOIN region_row r ON r.id = n.event_region
 JOIN run u ON u.id = r.run
@@ -510,7 +545,57 @@ LEFT JOIN module m ON m.id = (SELECT k.id FROM module k
                                 AND k.first_sample <= n.at
                               ORDER BY k.id DESC LIMIT 1)
 WHERE r.type <> 'unusable' OR r.flags & 4 -- what is lost between allocations is none
-ORDER BY r.run, s.t_ns, n.at, r.base < 0, r.base, r.id;
+UNION ALL
+SELECT strftime('%Y-%m-%d %H:%M:%f', (u.start_wall_ns + e.t_ns) / 1e9, 'unixepoch'),
+       e.t_ns / 1e9, k.name, printf('0x%012x', e.address), e.bytes, NULL, NULL, NULL,
+       iif(e.protection IS NULL, NULL, iif(e.protection & 1, 'R', '-')
+           || iif(e.protection & 2, 'W', '-') || iif(e.protection & 4, 'X', '-')),
+       NULL, NULL, NULL, NULL, NULL, NULL, u.pid, u.name, u.exe, NULL, NULL, e.tid, 0, e.run,
+       (SELECT x.id FROM sample x WHERE x.run = e.run AND x.t_ns >= e.t_ns
+        ORDER BY x.t_ns LIMIT 1), NULL, 'exact', e.stack
+FROM event e JOIN event_kind k ON k.id = e.kind JOIN run u ON u.id = e.run
+ORDER BY run, t_s, sample, base_address, region;
+
+-- call_site: for each stack the innermost frame outside the C library, the C++ library and
+-- allocators that are libraries: who asked for the memory. offset is a return address.
+--   SELECT * FROM call_site;
+CREATE VIEW call_site AS
+WITH
+library AS MATERIALIZED (
+    SELECT c.id AS code, p.text AS path, c.build_id,
+           p.text LIKE '%/libc.so%' OR p.text LIKE '%/libc-%' OR p.text LIKE '%/ld-%'
+           OR p.text LIKE '%/libstdc++%' OR p.text LIKE '%/libc++%' OR p.text LIKE '%/libjemalloc%'
+           OR p.text LIKE '%/libtcmalloc%' OR p.text LIKE '%/libmimalloc%' AS passed_over
+    FROM code c JOIN string p ON p.id = c.path)
+SELECT s.id AS stack, f.id AS frame, l.path, l.build_id, f.offset
+FROM stack s
+JOIN stack_frame x ON x.stack = s.id AND x.depth = ifnull(
+     (SELECT min(y.depth) FROM stack_frame y JOIN frame g ON g.id = y.frame
+      JOIN library m ON m.code = g.code WHERE y.stack = s.id AND NOT m.passed_over), 0)
+JOIN frame f ON f.id = x.frame
+JOIN library l ON l.code = f.code;
+
+-- call_edge: what the calls took (takes = 1) and gave back (0), in order of t_ns by address;
+-- memory may have been there from began_ns on. Calls
+-- within calls are left out. bytes of what was given back: 0 = all that begins there.
+--   SELECT * FROM call_edge ORDER BY run, t_ns, takes;
+CREATE VIEW call_edge AS
+SELECT e.run, ifnull(e.began_ns, e.t_ns) AS began_ns, e.t_ns, 1 AS takes,
+       e.kind >= 16 AS is_heap, e.address, e.bytes, e.stack
+FROM event e WHERE e.kind IN (1, 3, 6, 16, 17, 18, 19, 20, 21) AND e.bytes > 0 AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, e.t_ns, 0, e.kind >= 16, e.address, iif(e.kind >= 16, 0, e.bytes), NULL
+FROM event e WHERE e.kind IN (2, 7, 22) AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, ifnull(e.began_ns, e.t_ns), 0, e.kind >= 16, e.old_address,
+       iif(e.kind >= 16, 0, e.old_bytes), NULL
+FROM event e WHERE e.kind IN (3, 18) AND e.old_bytes > 0 AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, e.t_ns, 1, 0, e.old_address, e.address - e.old_address, e.stack
+FROM event e WHERE e.kind = 5 AND e.address > e.old_address AND NOT e.flags & 1
+UNION ALL
+SELECT e.run, e.t_ns, e.t_ns, 0, 0, e.address, e.old_address - e.address, NULL
+FROM event e WHERE e.kind = 5 AND e.address < e.old_address AND NOT e.flags & 1;
 
 -- The five tables of an address summary, of the latest sample. percent_of_busy leaves free
 -- address space out; NULL for free itself. Page tables are no address space and not counted.
