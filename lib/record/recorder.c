@@ -271,6 +271,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
     if (r->at.sample != r->committed.sample)
         memset(&r->more, 0, sizeof(r->more));
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
+    mt_recorder_forget_counters(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
     r->open = false;
