@@ -3,7 +3,7 @@
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
 # what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
-# the programs of others that suite `real` watches.
+# the programs of others that suite `real` watches, and musl-gcc.
 
 missing_packages()
 {
@@ -25,9 +25,10 @@ missing_packages()
     [ -z "${WANT_REAL-}" ] || real_programs
 }
 
-# What suite `real` runs; without them it is skipped.
+# What suite `real` runs, and the compiler of test `musl`; without them they are skipped.
 real_programs()
 {
+    have musl-gcc || echo musl-tools
     have redis-server || echo redis-server
     have redis-benchmark || echo redis-tools
     have nginx || [ -x /usr/sbin/nginx ] || echo nginx-light

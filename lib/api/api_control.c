@@ -11,6 +11,27 @@
 
 enum ask { ASK_SAMPLE, ASK_FLUSH };
 
+#define LOOK_AGAIN_NS INT64_C(500000000)
+
+static int refusal(const tracer *t)
+{
+    return mt_error_set(TRACER_ESTATE, "%s",
+                        t->error == TRACER_ETHREAD ? t->error_detail
+                                                   : "recording has ended: the watched process is "
+                                                     "gone");
+}
+
+/* Under the lock. The sampler's thread may be ended by the system at any time, and tells nobody. */
+static int wait_for_answer(tracer *t, const uint64_t *done, uint64_t ticket)
+{
+    while (*done < ticket && t->phase == MT_PHASE_RUNNING)
+        if (!mt_os_lock_wait(t->lock, mt_os_monotonic_ns() + LOOK_AGAIN_NS))
+            mt_registry_look(t);
+    if (*done < ticket)
+        return refusal(t);
+    return t->flush_result ? mt_error_set(t->flush_result, "%s", t->error_detail) : TRACER_OK;
+}
+
 /* Asks and waits for the answer; a sampler that has ended answers at once. */
 static int ask_and_wait(tracer *t, enum ask what)
 {
@@ -22,17 +43,14 @@ static int ask_and_wait(tracer *t, enum ask what)
     if (error)
         return error;
     mt_os_lock_acquire(t->lock);
-    if (t->phase != MT_PHASE_RUNNING) {
-        mt_os_lock_release(t->lock);
-        return mt_error_set(TRACER_ESTATE, "recording has ended: the watched process is gone");
+    mt_registry_look(t);
+    if (t->phase == MT_PHASE_RUNNING) {
+        ticket = ++*asked;
+        mt_os_lock_signal_all(t->lock);
+        error = wait_for_answer(t, done, ticket);
+    } else {
+        error = refusal(t);
     }
-    ticket = ++*asked;
-    mt_os_lock_signal_all(t->lock);
-    while (*done < ticket)
-        mt_os_lock_wait(t->lock, INT64_MAX);
-    error = t->flush_result;
-    if (error)
-        mt_error_set(error, "%s", t->error_detail);
     mt_os_lock_release(t->lock);
     return error;
 }
@@ -88,7 +106,7 @@ int tracer_mark(tracer *t, const char *label)
     snprintf(mark.label, sizeof(mark.label), "%s", label);
     mt_os_lock_acquire(t->lock);
     if (t->phase != MT_PHASE_RUNNING) {
-        error = mt_error_set(TRACER_ESTATE, "recording has ended: the watched process is gone");
+        error = refusal(t);
     } else if (t->n_marks == MT_MARKS_CAPACITY) {
         t->stats.n_dropped++;
         error = mt_error_set(TRACER_ELIMIT,

@@ -12,11 +12,20 @@
 #define NS_PER_S INT64_C(1000000000)
 #define START_WAIT_NS (60 * NS_PER_S)
 #define STOP_WAIT_NS (10 * NS_PER_S)
+#define LOOK_AGAIN_NS (NS_PER_S / 5) /* a thread that was killed wakes nobody up */
 
 static void free_tracer(struct tracer *t)
 {
     mt_os_lock_free(t->lock);
     mt_memory_free(t);
+}
+
+static int ended_from_outside(void)
+{
+    return mt_error_set(TRACER_ETHREAD,
+                        "the sampler thread was ended from outside, as a system call filter "
+                        "(seccomp) does: allow the calls listed in memtracer(7); what it held is "
+                        "left alone");
 }
 
 /* Waits until the file is open or could not be opened; the result of the start. */
@@ -26,13 +35,16 @@ static int wait_for_start(struct tracer *t)
     int error;
 
     mt_os_lock_acquire(t->lock);
-    while (t->phase == MT_PHASE_STARTING && mt_os_monotonic_ns() < deadline)
-        mt_os_lock_wait(t->lock, deadline);
+    while (t->phase == MT_PHASE_STARTING && mt_os_monotonic_ns() < deadline &&
+           mt_os_thread_alive(t->thread))
+        mt_os_lock_wait(t->lock, mt_os_monotonic_ns() + LOOK_AGAIN_NS);
     if (t->phase == MT_PHASE_STARTING)
-        error = mt_error_set(TRACER_ETHREAD,
-                             "the sampler thread did not open \"%.300s\" within "
-                             "%d s; is its file system stuck?",
-                             t->path, (int)(START_WAIT_NS / NS_PER_S));
+        error = mt_os_thread_alive(t->thread)
+                    ? mt_error_set(TRACER_ETHREAD,
+                                   "the sampler thread did not open \"%.300s\" within "
+                                   "%d s; is its file system stuck?",
+                                   t->path, (int)(START_WAIT_NS / NS_PER_S))
+                    : ended_from_outside();
     else if (t->phase == MT_PHASE_FAILED)
         error = mt_error_set(t->error, "%s", t->error_detail);
     else
@@ -110,11 +122,12 @@ int tracer_stop(tracer *t)
     mt_os_lock_signal_all(t->lock);
     mt_os_lock_release(t->lock);
     if (!mt_os_thread_join(t->thread, STOP_WAIT_NS))
-        return mt_error_set(TRACER_ETHREAD,
-                            "the sampler thread did not end within %d s (killed "
-                            "by a system call filter, or its file system is stuck); its memory "
-                            "is left alone",
-                            (int)(STOP_WAIT_NS / NS_PER_S));
+        return mt_os_thread_alive(t->thread)
+                   ? mt_error_set(TRACER_ETHREAD,
+                                  "the sampler thread did not end within %d s (is its file system "
+                                  "stuck?); its memory is left alone",
+                                  (int)(STOP_WAIT_NS / NS_PER_S))
+                   : ended_from_outside();
     error = t->error;
     if (error)
         mt_error_set(error, "%s", t->error_detail);

@@ -55,6 +55,7 @@ int tracer_get_stats(tracer *t, tracer_stats *stats)
     size = stats->size;
     memset(stats, 0, size);
     mt_os_lock_acquire(t->lock);
+    mt_registry_look(t);
     memcpy(stats, &t->stats, size < sizeof(t->stats) ? size : sizeof(t->stats));
     mt_os_lock_release(t->lock);
     stats->size = size;
@@ -70,6 +71,7 @@ int tracer_last_problem(tracer *t, char *text, size_t text_bytes)
     if (!text || text_bytes == 0)
         return mt_error_set(TRACER_EINVAL, "text: give a buffer of at least one byte");
     mt_os_lock_acquire(t->lock);
+    mt_registry_look(t);
     snprintf(text, text_bytes, "%s", t->problem);
     mt_os_lock_release(t->lock);
     return TRACER_OK;

@@ -5,10 +5,15 @@
 #include "api/registry.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
 #define N_TRACERS 64
+#define DEAD_SENTENCE                                                                              \
+    "the sampler thread was ended from outside, as a system call filter (seccomp) does: allow "    \
+    "the "                                                                                         \
+    "calls listed in memtracer(7); `memtracer finish` makes the file whole"
 
 static _Atomic(const struct tracer *) tracers[N_TRACERS];
 
@@ -53,4 +58,16 @@ int mt_registry_check(const struct tracer *t)
         return mt_error_set(TRACER_ESTATE, "this tracer belongs to the parent process; a forked "
                                            "child starts its own, on another path");
     return TRACER_OK;
+}
+
+void mt_registry_look(struct tracer *t)
+{
+    if (t->phase != MT_PHASE_RUNNING || mt_os_thread_alive(t->thread))
+        return;
+    t->phase = MT_PHASE_FINISHED;
+    t->stats.state = TRACER_STATE_ENDED;
+    if (!t->error)
+        t->error = TRACER_ETHREAD;
+    snprintf(t->problem, sizeof(t->problem), "%s", DEAD_SENTENCE);
+    snprintf(t->error_detail, sizeof(t->error_detail), "%s", DEAD_SENTENCE);
 }

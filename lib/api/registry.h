@@ -15,4 +15,7 @@ bool mt_registry_remove(const struct tracer *t);
 /* TRACER_OK when `t` may be used; EINVAL for NULL, ESTATE else, each with a detail. */
 int mt_registry_check(const struct tracer *t);
 
+/* Under the lock: notices that the system ended the sampler's thread, and says so as a state. */
+void mt_registry_look(struct tracer *t);
+
 #endif

@@ -12,10 +12,12 @@
 #define MT_PRINTF(format_at, first) __attribute__((format(MT_PRINTF_STYLE, format_at, first)))
 #define MT_THREAD_LOCAL __thread
 #define MT_UNUSED __attribute__((unused))
+#define MT_CONSTRUCTOR __attribute__((constructor)) /* runs when the library is loaded */
 #else
 #define MT_PRINTF(format_at, first)
 #define MT_THREAD_LOCAL _Thread_local
 #define MT_UNUSED
+#define MT_CONSTRUCTOR
 #endif
 
 #define MT_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/compiler.h"
 #include "base/os/os.h"
@@ -81,6 +82,19 @@ void mt_memory_free(void *p)
 
     if (bytes)
         mt_os_pages_unmap(p, bytes);
+}
+
+bool mt_memory_grow(void **p, size_t used, size_t bytes)
+{
+    void *larger = mt_memory_alloc(bytes);
+
+    if (!larger)
+        return false;
+    if (*p)
+        memcpy(larger, *p, used);
+    mt_memory_free(*p);
+    *p = larger;
+    return true;
 }
 
 void mt_memory_adopt(void *p, size_t bytes)

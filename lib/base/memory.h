@@ -13,6 +13,10 @@
 void *mt_memory_alloc(size_t bytes);
 void mt_memory_free(void *p);
 
+/* Moves the first `used` bytes of block `*p` to a new block of `bytes` and frees the old one. False
+ * when there is no memory: then all is as it was. */
+bool mt_memory_grow(void **p, size_t used, size_t bytes);
+
 /* Adds a block that was mapped elsewhere (a shared file mapping of ours) to the list of our own,
  * and takes it out again before it is unmapped there. A full list forgets it. */
 void mt_memory_adopt(void *p, size_t bytes);

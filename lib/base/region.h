@@ -127,10 +127,10 @@ struct mt_interval {
     uint32_t protection;
     uint8_t type;
     char confidence;
-    struct mt_pages pages;
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
     uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;
+    struct mt_pages pages; /* last: what comparing lists reads lies close together */
 };
 
 /* ---- modules and threads, as the claimers found them ---- */

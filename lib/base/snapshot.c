@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* base: room for the regions of one moment, and finding one by address.
- * In: a capacity. Out: an empty snapshot. Called by sampler/ at start and stop. */
+ * In: a capacity. Out: an empty snapshot. Called by sampler/. */
 #include "base/snapshot.h"
 
 #include "base/error.h"
@@ -14,6 +14,18 @@ int mt_snapshot_init(struct mt_snapshot *out, struct mt_strings *strings, uint32
         return mt_error_set(TRACER_ENOMEM, "no address space for a list of %u regions", capacity);
     *out = (struct mt_snapshot){.regions = regions, .capacity = capacity, .strings = strings};
     return TRACER_OK;
+}
+
+bool mt_snapshot_grow(struct mt_snapshot *s, uint32_t capacity)
+{
+    void *regions = s->regions;
+
+    if (!mt_memory_grow(&regions, s->n_regions * sizeof(*s->regions),
+                        (size_t)capacity * sizeof(*s->regions)))
+        return false;
+    s->regions = regions;
+    s->capacity = capacity;
+    return true;
 }
 
 void mt_snapshot_release(struct mt_snapshot *s)

@@ -12,6 +12,7 @@ struct mt_snapshot {
     struct mt_region *regions;
     uint32_t n_regions;
     uint32_t capacity;
+    uint32_t n_wanted; /* places that the list would have needed, 0 = not known; see TRUNCATED */
     uint32_t flags;             /* MT_SAMPLE_TORN, _TRUNCATED, _NO_PAGES, _REJECTED */
     uint32_t n_rejected;        /* lines not understood */
     uint64_t space_base;        /* lowest and … */
@@ -19,8 +20,10 @@ struct mt_snapshot {
     struct mt_strings *strings; /* where names go */
 };
 
-/* Room for the regions of a process, bounded by the system's limit on mappings. */
 int mt_snapshot_init(struct mt_snapshot *out, struct mt_strings *strings, uint32_t capacity);
+
+/* Makes room for more; what is in the list stays. False = no memory, nothing changed. */
+bool mt_snapshot_grow(struct mt_snapshot *s, uint32_t capacity);
 void mt_snapshot_release(struct mt_snapshot *s);
 
 /* The index of the region that holds `address`, or n_regions. */

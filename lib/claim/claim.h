@@ -15,13 +15,20 @@ struct mt_claim_set {
     uint32_t n_modules, module_capacity;
     struct mt_thread *threads; /* sorted by tid */
     uint32_t n_threads, thread_capacity;
-    bool truncated; /* something did not fit */
+    bool truncated;      /* something did not fit */
+    bool partial;        /* the deadline left something for the next collection */
+    int64_t deadline_ns; /* set by the caller (monotonic, 0 = none): what is new and many may be
+                            examined in several collections */
 };
 
 /* Room for one set. */
 int mt_claim_set_init(struct mt_claim_set *out, uint32_t claims, uint32_t modules,
                       uint32_t threads);
 void mt_claim_set_release(struct mt_claim_set *set);
+
+/* Makes room for more of each; what is in the set stays. False = not all could grow. */
+bool mt_claim_set_grow(struct mt_claim_set *set, uint32_t claims, uint32_t modules,
+                       uint32_t threads);
 
 /* Appends; sets `truncated` when full. Empty ranges are dropped. */
 void mt_claim_add(struct mt_claim_set *set, const struct mt_claim *claim);

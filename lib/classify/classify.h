@@ -29,6 +29,8 @@ struct mt_interval_list {
 
 int mt_interval_list_init(struct mt_interval_list *out, uint32_t capacity);
 void mt_interval_list_release(struct mt_interval_list *l);
+/* Makes room for more; what is in the list stays. False = no memory, nothing changed. */
+bool mt_interval_list_grow(struct mt_interval_list *l, uint32_t capacity);
 
 /* Cuts regions by claims; the highest rank wins. Every byte of every region but those outside the
  * user's address space is in exactly one interval. Page counts of a region that stays whole are
@@ -59,6 +61,8 @@ struct mt_change_list {
 
 int mt_change_list_init(struct mt_change_list *out, uint32_t capacity);
 void mt_change_list_release(struct mt_change_list *l);
+/* Makes room for more and forgets what was in it. False = no memory, nothing changed. */
+bool mt_change_list_grow(struct mt_change_list *l, uint32_t capacity);
 
 /* Matches the intervals of two moments by base, then by end, within the same type, owner and
  * file. Unchanged ones inherit `row`; grown, shrunk, re-protected ones get `continued`. */

@@ -21,6 +21,17 @@ int mt_change_list_init(struct mt_change_list *out, uint32_t capacity)
     return TRACER_OK;
 }
 
+bool mt_change_list_grow(struct mt_change_list *l, uint32_t capacity)
+{
+    struct mt_change_list larger;
+
+    if (mt_change_list_init(&larger, capacity))
+        return false;
+    mt_change_list_release(l);
+    *l = larger;
+    return true;
+}
+
 void mt_change_list_release(struct mt_change_list *l)
 {
     mt_memory_free(l->ended);

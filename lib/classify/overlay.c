@@ -31,6 +31,17 @@ int mt_interval_list_init(struct mt_interval_list *out, uint32_t capacity)
     return TRACER_OK;
 }
 
+bool mt_interval_list_grow(struct mt_interval_list *l, uint32_t capacity)
+{
+    void *items = l->items;
+
+    if (!mt_memory_grow(&items, l->n * sizeof(*l->items), capacity * sizeof(*l->items)))
+        return false;
+    l->items = items;
+    l->capacity = capacity;
+    return true;
+}
+
 void mt_interval_list_release(struct mt_interval_list *l)
 {
     mt_memory_free(l->items);

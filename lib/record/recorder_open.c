@@ -75,6 +75,14 @@ static int prepare_file(struct mt_db *db)
     return error;
 }
 
+static int check_trust(const char *path)
+{
+    char why[512];
+
+    mt_os_path_distrust(path, why, sizeof(why));
+    return why[0] ? mt_error_set(TRACER_EDENIED, "%s", why) : TRACER_OK;
+}
+
 static int open_file(struct mt_recorder *r, const char *path)
 {
     static const char *const sql[MT_SQL_COUNT] = {
@@ -83,8 +91,10 @@ static int open_file(struct mt_recorder *r, const char *path)
 #undef MT_STATEMENT
     };
     enum mt_file_kind kind;
-    int error = mt_file_check(path, mt_vfs_name(), &kind);
+    int error = check_trust(path);
 
+    if (!error)
+        error = mt_file_check(path, mt_vfs_name(), &kind);
     if (error)
         return error;
     if (kind == MT_FILE_NEW)

@@ -37,12 +37,16 @@ void mt_add_allocator_counters(struct mt_work *w)
     now->known |= w->allocator.known;
 }
 
-static int claim(struct tracer *t)
+/* Who asks for a sample gets a whole one, but for the first: what is there by then may be much. */
+static int claim(struct tracer *t, bool asked)
 {
     struct mt_work *w = t->work;
     struct mt_claim_set *set = &w->claims[w->now];
-    int error = mt_claimer_collect(w->claimer, &w->snapshot, set);
+    int error;
 
+    set->deadline_ns =
+        asked && w->has_sample ? 0 : mt_os_monotonic_ns() + (int64_t)t->options.budget_ns;
+    error = mt_claimer_collect(w->claimer, &w->snapshot, set);
     if (error)
         return error;
     mt_requests_claim(t);
@@ -121,6 +125,29 @@ static void count(struct mt_work *w, uint8_t *depth)
         w->cannot_count = true;
 }
 
+/* List, claims and the intervals they make, all anew when a list had to grow for them. */
+static int lay_out(struct tracer *t, const struct mt_sample *sample)
+{
+    bool full = sample->depth == MT_DEPTH_FULL;
+    struct mt_work *w = t->work;
+    struct mt_claim_set *set = &w->claims[w->now];
+    int error;
+
+    /* the first look of all: what is dear is not to be done twice for want of room */
+    if (full && !w->has_sample && !w->source->ops->list(w->source, &w->snapshot, false))
+        mt_stages_grow(w);
+    do {
+        error = w->source->ops->list(w->source, &w->snapshot, full);
+        if (!error)
+            error = claim(t, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
+        if (error)
+            return error;
+        mt_classify_overlay(&w->snapshot, set->claims, set->n_claims, w->sweep_scratch,
+                            &w->intervals[w->now]);
+    } while (mt_stages_grow(w));
+    return TRACER_OK;
+}
+
 /* The sample's time is when it was complete: what it shows was there before every later mark. */
 int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
@@ -131,14 +158,11 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 
     read_allocator(t, begun_ns, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
     mt_add_allocator_counters(w);
-    error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
-    if (!error)
-        error = claim(t);
+    error = lay_out(t, sample);
     if (error) {
         sample->flags |= MT_SAMPLE_FAILED;
         return error;
     }
-    mt_classify_overlay(&w->snapshot, set->claims, set->n_claims, w->sweep_scratch, list);
     if (sample->depth < MT_DEPTH_WHOLE && !(t->options.flags & TRACER_F_NO_PAGES))
         mt_classify_carry(&w->intervals[1 - w->now], list);
     count(w, &sample->depth);
@@ -150,6 +174,8 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
         mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
     if (list->truncated || set->truncated)
         sample->flags |= MT_SAMPLE_TRUNCATED;
+    if (set->partial)
+        sample->flags |= MT_SAMPLE_PARTIAL;
     sample->t_ns = mt_os_monotonic_ns() - t->start_monotonic_ns;
     sample->wall_ns = mt_os_wall_ns();
     return TRACER_OK;

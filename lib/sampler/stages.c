@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* sampler: opens and closes the stages. In: options. Out: struct mt_work, sized for the process.
- * Called by sampler.c in the sampler thread, at its start and end; between them nothing is
- * allocated. The source comes first: a process that cannot be watched must not leave a file. */
+/* sampler: opens and closes the stages. In: options. Out: struct mt_work, whose lists
+ * begin small and double when the process outgrows them.
+ * Called by sampler.c in the sampler thread, at its start and end, and by observe.c to grow; but
+ * for that nothing is allocated. The source comes first: a process that cannot be watched must not
+ * leave a file. */
 #include "sampler/stages.h"
 
 #include <stdio.h>
@@ -10,34 +12,112 @@
 #include "base/memory.h"
 #include "sampler/sampler.h"
 
-#define REGIONS_DEFAULT 65536u
+#define REGIONS_FIRST 1024u
 #define REGIONS_MOST 1048576u
-#define REGIONS_LEAST 4096u
-#define MODULES 4096u
-#define THREADS 32768u
 #define STRINGS 131072u
 #define STRING_BYTES (16u * 1024 * 1024)
 
+/* What the lists are sized for when there are so many regions. */
+static uint32_t claims_for(uint32_t regions)
+{
+    return regions * 2;
+}
+
+static uint32_t intervals_for(uint32_t regions)
+{
+    return regions * 2;
+}
+
+static uint32_t modules_for(uint32_t regions)
+{
+    return regions / 8;
+}
+
+static uint32_t threads_for(uint32_t regions)
+{
+    return regions / 2;
+}
+
 static int open_lists(struct mt_work *w, uint32_t regions)
 {
-    uint32_t claims = regions * 2, intervals = regions * 2;
     int error = mt_snapshot_init(&w->snapshot, w->strings, regions);
 
     for (unsigned i = 0; i < 2 && !error; i++) {
-        error = mt_claim_set_init(&w->claims[i], claims, MODULES, THREADS);
+        error = mt_claim_set_init(&w->claims[i], claims_for(regions), modules_for(regions),
+                                  threads_for(regions));
         if (!error)
-            error = mt_interval_list_init(&w->intervals[i], intervals);
+            error = mt_interval_list_init(&w->intervals[i], intervals_for(regions));
     }
     if (!error)
-        error = mt_change_list_init(&w->changes, intervals);
+        error = mt_change_list_init(&w->changes, intervals_for(regions));
     if (error)
         return error;
-    w->sweep_scratch = mt_memory_alloc((size_t)claims * 2 * sizeof(*w->sweep_scratch));
-    w->ended_modules = mt_memory_alloc(MODULES * sizeof(*w->ended_modules));
-    w->ended_threads = mt_memory_alloc(THREADS * sizeof(*w->ended_threads));
+    w->sweep_scratch = mt_memory_alloc(claims_for(regions) * 2 * sizeof(*w->sweep_scratch));
+    w->ended_modules = mt_memory_alloc(modules_for(regions) * sizeof(*w->ended_modules));
+    w->ended_threads = mt_memory_alloc(threads_for(regions) * sizeof(*w->ended_threads));
     if (!w->sweep_scratch || !w->ended_modules || !w->ended_threads)
         return mt_error_set(TRACER_ENOMEM, "no address space for lists of %u regions", regions);
+    w->regions = regions;
     return TRACER_OK;
+}
+
+/* Scratch lists hold nothing between two uses. */
+static bool renew(void **p, size_t bytes)
+{
+    return mt_memory_grow(p, 0, bytes);
+}
+
+static bool grow_scratch(struct mt_work *w, uint32_t regions)
+{
+    void *sweep = w->sweep_scratch, *modules = w->ended_modules, *threads = w->ended_threads;
+    bool grown = renew(&sweep, claims_for(regions) * 2 * sizeof(*w->sweep_scratch)) &&
+                 renew(&modules, modules_for(regions) * sizeof(*w->ended_modules)) &&
+                 renew(&threads, threads_for(regions) * sizeof(*w->ended_threads));
+
+    w->sweep_scratch = sweep;
+    w->ended_modules = modules;
+    w->ended_threads = threads;
+    return grown;
+}
+
+/* Scratch first: no list may ever be longer than its scratch. */
+static bool grow_lists(struct mt_work *w, uint32_t regions)
+{
+    if (!grow_scratch(w, regions) || !mt_change_list_grow(&w->changes, intervals_for(regions)))
+        return false;
+    for (unsigned i = 0; i < 2; i++)
+        if (!mt_claim_set_grow(&w->claims[i], claims_for(regions), modules_for(regions),
+                               threads_for(regions)) ||
+            !mt_interval_list_grow(&w->intervals[i], intervals_for(regions)))
+            return false;
+    if (!mt_snapshot_grow(&w->snapshot, regions))
+        return false;
+    w->regions = regions;
+    return true;
+}
+
+static bool is_short(const struct mt_work *w)
+{
+    const struct mt_claim_set *set = &w->claims[w->now];
+    const struct mt_interval_list *list = &w->intervals[w->now];
+
+    return (w->snapshot.flags & MT_SAMPLE_TRUNCATED) || list->truncated ||
+           (set->truncated &&
+            (set->n_claims == set->claim_capacity || set->n_modules == set->module_capacity ||
+             set->n_threads == set->thread_capacity));
+}
+
+bool mt_stages_grow(struct mt_work *w)
+{
+    uint64_t regions = w->regions * 2, wanted = (uint64_t)w->snapshot.n_wanted * 5 / 4;
+
+    if (!is_short(w))
+        return false;
+    while (regions < wanted)
+        regions *= 2;
+    if (regions > REGIONS_MOST)
+        regions = REGIONS_MOST;
+    return regions > w->regions && grow_lists(w, (uint32_t)regions);
 }
 
 static void close_lists(struct mt_work *w)
@@ -53,22 +133,6 @@ static void close_lists(struct mt_work *w)
     mt_memory_free(w->ended_threads);
     w->sweep_scratch = NULL;
     w->ended_modules = w->ended_threads = NULL;
-}
-
-/* Room for as many regions as the system lets the process have; where address space is short
- * (RLIMIT_AS), for fewer: a truncated list is flagged and better than none. */
-static int open_lists_that_fit(struct mt_work *w, int64_t max_regions)
-{
-    uint32_t regions = REGIONS_DEFAULT;
-    int error;
-
-    if (max_regions > REGIONS_DEFAULT)
-        regions = max_regions < REGIONS_MOST ? (uint32_t)max_regions + 64 : REGIONS_MOST;
-    while ((error = open_lists(w, regions)) == TRACER_ENOMEM && regions / 2 >= REGIONS_LEAST) {
-        close_lists(w);
-        regions /= 2;
-    }
-    return error;
 }
 
 static int open_recorder(struct tracer *t, struct mt_work *w, const struct mt_os_facts *facts,
@@ -108,7 +172,7 @@ int mt_stages_open(struct tracer *t)
     if (!error)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
     if (!error)
-        error = open_lists_that_fit(w, facts->max_regions);
+        error = open_lists(w, REGIONS_FIRST);
     if (!error) {
         snprintf(facts->allocator, sizeof(facts->allocator), "%s",
                  mt_claimer_allocator(w->claimer));

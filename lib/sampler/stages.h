@@ -16,6 +16,7 @@ struct mt_work {
     struct mt_recorder *recorder;
 
     struct mt_snapshot snapshot;
+    uint32_t regions; /* what the lists below have room for */
     uint32_t *sweep_scratch;
     struct mt_change_list changes;
     int64_t *ended_modules, *ended_threads;
@@ -42,6 +43,10 @@ struct mt_work {
     int64_t last_cpu_ns;     /* of the thread at the end of the last tick */
     int64_t clock_offset_ns; /* wall − monotonic at the last tick */
 };
+
+/* True when a list of this tick was too short for what there was and has become longer: then the
+ * look is to be repeated. stages.c. */
+bool mt_stages_grow(struct mt_work *w);
 
 /* Adds what the allocator said last to this tick's counters; observe.c. */
 void mt_add_allocator_counters(struct mt_work *w);

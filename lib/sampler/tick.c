@@ -15,15 +15,17 @@
 
 #define CLOCK_JUMP_NS (INT64_C(500) * 1000000)
 
+/* What the last look left is looked at, though nothing changed since. */
 static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *request,
                           int64_t now_ns)
 {
     const struct mt_work *w = t->work;
+    bool left = w->claims[1 - w->now].partial;
     const struct mt_plan_input in = {
         .before = &w->counters[1 - w->now],
         .now = &w->counters[w->now],
         .asked = request->explicit_sample || !w->has_sample,
-        .at_least = request->at_least,
+        .at_least = left && request->at_least < MT_DEPTH_PAGES ? MT_DEPTH_PAGES : request->at_least,
         .no_pages = (t->options.flags & TRACER_F_NO_PAGES) != 0,
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,

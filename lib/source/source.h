@@ -18,7 +18,8 @@ struct mt_source_ops {
 
     /* Lists all regions. With `pages` each region's page counts are filled as far as the slowest
      * interface tells (smaps); else pages.known is 0. An empty list is an error (EIO): a process
-     * that can ask has memory. ESTATE: the process is gone. */
+     * that can ask has memory. ESTATE: the process is gone. What did not change may be left in
+     * `out` as the call before put it there: between two calls its regions are not written to. */
     int (*list)(struct mt_source *s, struct mt_snapshot *out, bool pages);
 
     /* Counts the pages of each interval whose pages.known is 0, in order from `*next`, and moves

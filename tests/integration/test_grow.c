@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -254,15 +255,17 @@ static void the_allocators_counters_stay_known(void **state)
         host_ask("SELECT count(*) FROM counter WHERE counter = 20 AND value IS NULL").integer, 0);
 }
 
-/* Σ Rss and Σ Size of smaps as this thread reads them, the tracer being idle. */
-static void read_smaps(uint64_t *out_rss, uint64_t *out_size)
+/* Σ of a key's values in a file of records as this thread reads it, the tracer being idle; false =
+ * there is no such file. */
+static bool read_records(const char *path, uint64_t *out_rss, uint64_t *out_size)
 {
     static char text[1 << 20];
-    int fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
     ssize_t n;
 
-    assert_true(fd >= 0);
+    if (fd < 0)
+        return false;
     while ((n = read(fd, text + used, sizeof(text) - used - 1)) > 0)
         used += (size_t)n;
     close(fd);
@@ -279,6 +282,33 @@ static void read_smaps(uint64_t *out_rss, uint64_t *out_size)
         if (!*line)
             break;
     }
+    return true;
+}
+
+static void read_smaps(uint64_t *out_rss, uint64_t *out_size)
+{
+    assert_true(read_records("/proc/self/smaps", out_rss, out_size));
+}
+
+/* The rollup has one record for all mappings and no Size: it checks the resident sum, no more. */
+static void A42_the_rollup_checks_the_resident_sum(void **state)
+{
+    uint64_t rss, no_size, ws = 0;
+    tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
+    tracer_totals totals = {
+        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
+
+    (void)state;
+    if (!read_records("/proc/self/smaps_rollup", &rss, &no_size))
+        skip(); /* before Linux 4.14, and in some sandboxes */
+    assert_int_equal(tracer_sample(t), TRACER_OK);
+    assert_int_equal(tracer_sample(t), TRACER_OK);
+    assert_int_equal(tracer_get_totals(t, &totals), TRACER_OK);
+    for (uint32_t i = 0; i < totals.n_types; i++)
+        ws += rows[i].ws_bytes;
+    assert_true(read_records("/proc/self/smaps_rollup", &rss, &no_size));
+    assert_int_equal(ws, rss);
+    assert_int_equal(no_size, 0);
 }
 
 static void sums_equal_the_kernels(void **state)
@@ -302,6 +332,22 @@ static void sums_equal_the_kernels(void **state)
     assert_int_equal(ws, rss);
     assert_int_equal(mapped, size - 4096 * (size > mapped)); /* [vsyscall] where there is one */
     assert_int_equal(totals.flags & ~512u, 0);
+}
+
+/* More regions than the first lists have room for: they grow, and nothing is cut. */
+static void thousands_of_regions(void **state)
+{
+    enum { PAIRS = 4000 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *p = map(2 * PAIRS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    for (size_t i = 0; i < PAIRS; i++) {
+        p[2 * i * page] = 1;
+        mprotect(p + (2 * i + 1) * page, page, PROT_READ);
+    }
+    sums_equal_the_kernels(state);
+    munmap(p, 2 * PAIRS * page);
+    sums_equal_the_kernels(state);
 }
 
 static void an_idle_process_does_not_grow(void **state)
@@ -336,7 +382,9 @@ int main(void)
         T(a_pool_of_the_hosts_own),
         T(HOST_EXACT(the_allocators_counters_stay_known)),
         T(HOST_EXACT(three_marked_steps_are_three_rows)),
+        T(HOST_EXACT(A42_the_rollup_checks_the_resident_sum)),
         T(HOST_EXACT(sums_equal_the_kernels)),
+        T(HOST_EXACT(thousands_of_regions)),
         T(HOST_EXACT(an_idle_process_does_not_grow)),
     };
 

@@ -162,6 +162,62 @@ static void threads_that_come_and_go(void **state)
                      0);
 }
 
+/* ---- more threads than one look has time for ---- */
+
+#define N_MANY 1200
+
+static void *wait_for_the_end(void *user)
+{
+    pthread_barrier_wait(&meet);
+    return user;
+}
+
+static int64_t count_samples(const char *condition)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof(sql), "SELECT count(*) FROM sample WHERE %s", condition);
+    assert_int_equal(tracer_flush(t), TRACER_OK);
+    return host_ask(sql).integer;
+}
+
+/* The first look says that it is partial (16), later ones complete it though nothing changes, and
+ * who asks then gets a whole one. */
+static void many_threads_are_known_after_a_while(void **state)
+{
+    static pthread_t ids[N_MANY];
+    tracer_options o = TRACER_OPTIONS_INIT;
+    pthread_attr_t small;
+
+    (void)state;
+    tracer_stop(t);
+    pthread_barrier_init(&meet, NULL, N_MANY + 1);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 * KIB);
+    for (int i = 0; i < N_MANY; i++)
+        assert_int_equal(pthread_create(&ids[i], &small, wait_for_the_end, NULL), 0);
+    o.interval_ms = 10;
+    o.budget_ns = 1000;
+    assert_int_equal(tracer_start(host_db, &o, &t), TRACER_OK);
+    assert_true(count_samples("flags & 16") > 0);
+    for (int i = 0;
+         i < 1000 && host_ask("SELECT flags & 16 FROM sample ORDER BY id DESC LIMIT 1").integer;
+         i++) {
+        usleep(10000);
+        assert_int_equal(tracer_flush(t), TRACER_OK);
+    }
+    assert_int_equal(tracer_sample(t), TRACER_OK);
+    assert_int_equal(host_ask("SELECT flags & 16 FROM sample ORDER BY id DESC LIMIT 1").integer, 0);
+    assert_int_equal(host_ask("SELECT count(*) FROM thread WHERE stack_bytes = 65536 + 4096 AND "
+                              "last_sample IS NULL AND run = (SELECT max(id) FROM run)")
+                         .integer,
+                     N_MANY);
+    pthread_barrier_wait(&meet);
+    for (int i = 0; i < N_MANY; i++)
+        pthread_join(ids[i], NULL);
+    pthread_attr_destroy(&small);
+}
+
 /* ---- what lies in stacks, and what they lie in ---- */
 
 #define TLS_BYTES (24 * KIB) /* the smallest stack above must hold it, too */
@@ -246,6 +302,7 @@ int main(void)
         T(HOST_EXACT(stacks_of_every_kind)),
         T(HOST_EXACT(thread_data_and_alternate_stacks)),
         T(HOST_EXACT(threads_that_come_and_go)),
+        T(HOST_EXACT(many_threads_are_known_after_a_while)),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

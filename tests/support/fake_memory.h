@@ -44,7 +44,7 @@ static inline uint64_t fake_presence(struct mt_remote *r, uint64_t first_page)
 
     (void)r;
     for (unsigned i = 0; i < n_fake_words; i++)
-        if (fake_words[i].address / FAKE_PAGE - first_page < 64)
+        if (fake_words[i].address / FAKE_PAGE - first_page < MT_REMOTE_PAGES)
             bits |= UINT64_C(1) << (fake_words[i].address / FAKE_PAGE - first_page);
     return bits;
 }

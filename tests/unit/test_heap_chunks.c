@@ -213,29 +213,68 @@ static void an_absent_page_ends_the_walk(void **state)
     assert_int_equal(n_blocks(), 0);
 }
 
-static void a_grown_region_reads_only_the_new_block(void **state)
+#define LONG_CHAIN 100
+#define LINK UINT64_C(0x20000)
+#define FEW 8
+
+static void collect(void)
 {
-    const uint64_t old = 0x7f5e53d00000, new = 0x7f5e53c00000;
+    n_fake_reads = 0;
+    fake_round();
+    mt_chunks_collect(chunks, &fake_look);
+}
+
+static void build_long_chain(uint64_t base)
+{
+    build_region(base, base + LONG_CHAIN * LINK, "rw-p", "");
+    for (unsigned i = 0; i < LONG_CHAIN; i++)
+        poke_block(base + i * LINK, 0, LINK | 2);
+    collect();
+    assert_int_equal(n_blocks(), LONG_CHAIN);
+}
+
+static void a_grown_region_reads_the_new_block_and_few_old_ones(void **state)
+{
+    const uint64_t old = 0x7f5e53d00000, new = old - LINK;
 
     (void)state;
-    build_region(old, old + 0x200000, "rw-p", "");
-    poke_block(old, 0, 0x100002);
-    poke_block(old + 0x100000, 0, 0x100002);
-    fake_round();
-    mt_chunks_collect(chunks, &fake_look);
-    assert_int_equal(n_blocks(), 2);
+    fake_set.deadline_ns = 1;
+    build_long_chain(old);
     built.regions[0].base = new;
-    poke_block(new, 0, 0x100002);
-    n_fake_reads = 0;
-    fake_round();
-    mt_chunks_collect(chunks, &fake_look);
-    assert_int_equal(n_blocks(), 3);
-    assert_int_equal(n_fake_reads, 1);
-    n_fake_reads = 0;
-    fake_round();
-    mt_chunks_collect(chunks, &fake_look);
-    assert_int_equal(n_blocks(), 3);
-    assert_int_equal(n_fake_reads, 0);
+    poke_block(new, 0, LINK | 2);
+    collect();
+    assert_int_equal(n_blocks(), LONG_CHAIN + 1);
+    assert_in_range(n_fake_reads, 1, FEW);
+    collect();
+    assert_int_equal(n_blocks(), LONG_CHAIN + 1);
+    assert_in_range(n_fake_reads, 0, FEW);
+}
+
+/* Two blocks were freed and one of both sizes came in their place: the region is as it was. */
+static void a_change_within_a_region_is_found_in_time(void **state)
+{
+    const uint64_t base = 0x7f5e53d00000;
+    unsigned rounds = 0;
+
+    (void)state;
+    fake_set.deadline_ns = 1;
+    build_long_chain(base);
+    poke_block(base + 50 * LINK, 0, (2 * LINK) | 2);
+    for (; rounds < LONG_CHAIN && n_blocks() == LONG_CHAIN; rounds++)
+        collect();
+    assert_int_equal(n_blocks(), LONG_CHAIN - 1);
+    assert_non_null(fake_claim(base + 50 * LINK, base + 52 * LINK));
+}
+
+static void a_whole_look_finds_a_change_at_once(void **state)
+{
+    const uint64_t base = 0x7f5e53d00000;
+
+    (void)state;
+    build_long_chain(base);
+    poke_block(base + 10 * LINK, 0, (2 * LINK) | 2);
+    collect();
+    assert_int_equal(n_blocks(), LONG_CHAIN - 1);
 }
 
 static void hugetlb_memory_may_be_a_block(void **state)
@@ -263,7 +302,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(guesses_are_judged_by_mallocs_total, begin, end),
         cmocka_unit_test_setup_teardown(the_main_threads_descriptor_ends_a_chain, begin, end),
         cmocka_unit_test_setup_teardown(an_absent_page_ends_the_walk, begin, end),
-        cmocka_unit_test_setup_teardown(a_grown_region_reads_only_the_new_block, begin, end),
+        cmocka_unit_test_setup_teardown(a_grown_region_reads_the_new_block_and_few_old_ones, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_change_within_a_region_is_found_in_time, begin, end),
+        cmocka_unit_test_setup_teardown(a_whole_look_finds_a_change_at_once, begin, end),
         cmocka_unit_test_setup_teardown(hugetlb_memory_may_be_a_block, begin, end),
     };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Description: for files, shared memory and hugetlb the list with pages and the counts say the
- * same, which is what was touched. */
+ * same, which is what was touched; a list of which only the new lines were read is a list read
+ * anew. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -160,6 +161,48 @@ static void words_of_hugetlb_are_no_resident_memory(void **state)
     remove(directory);
 }
 
+static struct mt_source *second;
+static struct mt_snapshot fresh;
+
+/* Any region, by name, of a list read by a source that has read nothing before. */
+static void assert_as_read_anew(void)
+{
+    assert_int_equal(second->ops->list(second, &fresh, false), TRACER_OK);
+    list(false);
+    assert_int_equal(s.n_regions, fresh.n_regions);
+    for (uint32_t i = 0; i < s.n_regions; i++)
+        assert_memory_equal(&s.regions[i], &fresh.regions[i], sizeof(s.regions[i]));
+    fresh.n_regions = 0; /* not what the source left there: it must begin anew */
+}
+
+static void a_list_that_is_renewed_in_place(void **state)
+{
+    enum { BLOCKS = 64 };
+    char *block[BLOCKS] = {NULL};
+
+    (void)state;
+    assert_int_equal(mt_source_open_process(0, &second), TRACER_OK);
+    assert_int_equal(mt_snapshot_init(&fresh, s.strings, N_REGIONS), TRACER_OK);
+    srand(20261129);
+    for (unsigned round = 0; round < 300; round++) {
+        unsigned i = (unsigned)rand() % BLOCKS;
+
+        if (block[i])
+            munmap(block[i], 8 * page);
+        block[i] = block[i] ? NULL : map_anonymous(8);
+        if (block[i] && rand() % 2)
+            mprotect(block[i] + page, page, PROT_READ);
+        if (round % 50 == 0)
+            list(true);
+        assert_as_read_anew();
+    }
+    for (unsigned i = 0; i < BLOCKS; i++)
+        if (block[i])
+            munmap(block[i], 8 * page);
+    second->ops->close(second);
+    mt_snapshot_release(&fresh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +210,7 @@ int main(void)
         cmocka_unit_test(shared_memory),
         cmocka_unit_test(a_large_sparse_file),
         cmocka_unit_test(a_child_shares),
+        cmocka_unit_test(a_list_that_is_renewed_in_place),
         cmocka_unit_test(hugetlb_is_apart),
         cmocka_unit_test(words_of_hugetlb_are_no_resident_memory),
     };

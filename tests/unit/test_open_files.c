@@ -303,7 +303,7 @@ static void without_pages_none_are_told(void **state)
     source->ops->close(source);
 }
 
-static void maps_alone_has_no_pages(void **state)
+static void A16_maps_alone_has_no_pages(void **state)
 {
     (void)state;
     assert_int_equal(open_case("A01-spaces", true), TRACER_OK);
@@ -369,7 +369,7 @@ int main(void)
         cmocka_unit_test(every_case_is_read_as_it_says),
         cmocka_unit_test(absent_keys_are_unknown),
         cmocka_unit_test(without_pages_none_are_told),
-        cmocka_unit_test(maps_alone_has_no_pages),
+        cmocka_unit_test(A16_maps_alone_has_no_pages),
         cmocka_unit_test(an_error_midway_is_no_list),
         cmocka_unit_test(a_directory_without_lists_is_refused),
     };

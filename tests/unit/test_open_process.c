@@ -130,7 +130,7 @@ static pid_t start_without_main(void)
     return child;
 }
 
-static void a_process_outlives_its_main_thread(void **state)
+static void A18_a_process_outlives_its_main_thread(void **state)
 {
     pid_t child = start_without_main();
     struct mt_source *source;
@@ -287,7 +287,7 @@ static void the_calling_thread_stands_for_the_process(void **state)
 }
 
 /* Text by text, as a process would change; an empty one is no process without memory. */
-static void lists_are_read_anew(void **state)
+static void A17_lists_are_read_anew_and_none_is_empty(void **state)
 {
     struct mt_source *source;
 
@@ -325,7 +325,7 @@ static void smaps_teaches_which_devices_are_hugetlb(void **state)
     source->ops->close(source);
 }
 
-static void without_proc_nothing_is_supported(void **state)
+static void A40_without_proc_nothing_is_supported(void **state)
 {
     struct mt_source *source;
 
@@ -386,14 +386,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_list_is_as_large_as_the_kernel_says),
         cmocka_unit_test(counters_follow_what_happens),
-        cmocka_unit_test(a_process_outlives_its_main_thread),
+        cmocka_unit_test(A18_a_process_outlives_its_main_thread),
         cmocka_unit_test(a_process_that_ends_is_told),
         cmocka_unit_test(a_new_program_is_followed),
         cmocka_unit_test(what_is_not_allowed_says_the_way_out),
         cmocka_unit_test(the_calling_thread_stands_for_the_process),
-        cmocka_unit_test(lists_are_read_anew),
+        cmocka_unit_test(A17_lists_are_read_anew_and_none_is_empty),
         cmocka_unit_test(smaps_teaches_which_devices_are_hugetlb),
-        cmocka_unit_test(without_proc_nothing_is_supported),
+        cmocka_unit_test(A40_without_proc_nothing_is_supported),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

@@ -96,6 +96,30 @@ static void what_has_no_key_is_refused(void **state)
     assert_true(mt_smaps_line(&s, "Weird Name: 4 kB", 16));
 }
 
+/* The header's range is that of the whole address space, 42 TB: nothing in the record says how much
+ * of it is mapped, and nothing is made up. */
+static void A42_a_rollup_has_no_size(void **state)
+{
+    static const char *const lines[] = {
+        "Rss:               49072 kB", "Pss:                4446 kB",
+        "Pss_Anon:           2308 kB", "Anonymous:          2308 kB",
+        "Swap:                  0 kB", "Locked:                0 kB"};
+    struct mt_region r = {.base = 0x555500000000, .end = 0x7ffd10021000};
+    const struct mt_region header = r;
+    struct mt_smaps s = {.region = NULL};
+
+    (void)state;
+    mt_smaps_open(&s, &r);
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        assert_true(mt_smaps_line(&s, lines[i], strlen(lines[i])));
+    mt_smaps_open(&s, NULL);
+    assert_int_equal(r.pages.bytes[MT_PAGE_RESIDENT], UINT64_C(50249728));
+    assert_int_equal(r.pages.bytes[MT_PAGE_PSS], UINT64_C(4552704));
+    assert_int_equal(r.base, header.base);
+    assert_int_equal(r.end, header.end);
+    assert_int_equal(r.flags, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +127,7 @@ int main(void)
         cmocka_unit_test(impossible_values_are_unknown),
         cmocka_unit_test(flags_by_their_two_letters),
         cmocka_unit_test(what_has_no_key_is_refused),
+        cmocka_unit_test(A42_a_rollup_has_no_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,11 +36,22 @@ struct mt_os_thread;
  * the process, a stack of its own from mt_memory, the given name. TRACER_ETHREAD with a detail. */
 int mt_os_thread_start(const char *name, void (*run)(void *user), void *user,
                        struct mt_os_thread **out);
-/* Waits for its end, `timeout_ns` at most; false = still there (its memory is then kept). */
+/* Waits for its end, `timeout_ns` at most; false = still there, or gone without having ended (its
+ * memory is then kept). */
 bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns);
-/* To be called first in the new thread: a descriptor table of its own, where the OS can. Returns
+/* False when the system ended the thread, and it alone, as a system call filter does: it will
+ * answer nobody. True where the OS cannot tell. */
+bool mt_os_thread_alive(const struct mt_os_thread *t);
+/* To be called first in the new thread: a descriptor table of its own, where the OS can, and root
+ * and current folders of its own, so that the file's path means the same after a chroot. Returns
  * false when the thread shares the host's descriptors. */
 bool mt_os_thread_own_descriptors(void);
+/* Where the descriptors are the host's: a duplicate with a number that no host comes to, so that
+ * neither a host that closed 0 to 2 nor one that closes all gets to write into our file, nor we
+ * into its; `descriptor` is closed. Else `descriptor` itself. Takes and returns -1 as well. */
+int mt_os_descriptor_keep(int descriptor);
+/* False when some thread had to share the host's. */
+bool mt_os_descriptors_are_own(void);
 /* The block and the OS's id of the calling thread. */
 uint32_t mt_os_thread_id(void);
 
@@ -54,6 +65,12 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes);
  * (UTF-8 on Windows). What stands there already stays as it is. Does nothing where a file has the
  * rights of its folder (Windows). */
 void mt_os_file_create(const char *path);
+/* Empty text when nobody but this user, root and the owners of the path's folders decides what
+ * stands under `path`, its -wal, -shm and -journal; else a sentence that names what is wrong. A
+ * folder that all may write to (/tmp) lets anybody put a link or a file there before us; a link
+ * of another user is not followed by a process that has more rights than he. Always empty where
+ * folders give rights by themselves (Windows). `path` is absolute. */
+void mt_os_path_distrust(const char *path, char *out, size_t out_bytes);
 /* True when `path` is, or leads to, a file that is no folder, pipe or device. */
 bool mt_os_path_regular(const char *path);
 /* Keeps this library loaded while a tracer runs. */

@@ -19,12 +19,14 @@ struct by_module {
     enum mt_allocator allocator;
 };
 
-/* In order of preference: the C library is there in any case. */
+/* In order of preference: the C library is there in any case. glibc's file is libc.so.6 (or
+ * libc-2.31.so), musl's is libc.so, or what links to it. */
 static const struct by_module modules[] = {
     {"libasan", MT_ALLOCATOR_ASAN},         {"libjemalloc", MT_ALLOCATOR_JEMALLOC},
     {"libmimalloc", MT_ALLOCATOR_MIMALLOC}, {"libtcmalloc", MT_ALLOCATOR_GPERFTOOLS},
     {"ld-musl", MT_ALLOCATOR_MUSL},         {"libc.musl", MT_ALLOCATOR_MUSL},
-    {"libc.so", MT_ALLOCATOR_GLIBC},        {"libc-2", MT_ALLOCATOR_GLIBC},
+    {"libc.so.", MT_ALLOCATOR_GLIBC},       {"libc-2", MT_ALLOCATOR_GLIBC},
+    {"libc.so", MT_ALLOCATOR_MUSL},
 };
 
 /* What belongs to an allocator: all in its window of addresses, and with some every writable
@@ -50,6 +52,27 @@ static void *symbol(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
+static bool has_prefix(const char *path, const char *prefix)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !strncmp(slash ? slash + 1 : path, prefix, strlen(prefix));
+}
+
+/* musl has no symbol that others lack, but the file malloc is in has a name. */
+static enum mt_allocator by_file_of_malloc(void)
+{
+    Dl_info in;
+    void *address = symbol("malloc");
+
+    if (!address || !dladdr(address, &in) || !in.dli_fname)
+        return MT_ALLOCATOR_UNKNOWN;
+    for (size_t i = 0; i < MT_COUNT_OF(modules); i++)
+        if (has_prefix(in.dli_fname, modules[i].prefix))
+            return modules[i].allocator;
+    return MT_ALLOCATOR_UNKNOWN;
+}
+
 enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out)
 {
     *out = (struct mt_allocator_calls){.mallinfo2 = symbol("mallinfo2"),
@@ -67,16 +90,13 @@ enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out)
         return MT_ALLOCATOR_GPERFTOOLS;
     if (symbol("MallocExtension_Internal_GetNumericProperty"))
         return MT_ALLOCATOR_TCMALLOC;
-    return symbol("gnu_get_libc_version") ? MT_ALLOCATOR_GLIBC : MT_ALLOCATOR_UNKNOWN;
+    return symbol("gnu_get_libc_version") ? MT_ALLOCATOR_GLIBC : by_file_of_malloc();
 }
 
 static bool is_loaded(const struct mt_look *look, const char *prefix)
 {
     for (uint32_t i = 0; i < look->out->n_modules; i++) {
-        const char *path = mt_strings_get(look->strings, look->out->modules[i].path, NULL);
-        const char *slash = strrchr(path, '/');
-
-        if (!strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)))
+        if (has_prefix(mt_strings_get(look->strings, look->out->modules[i].path, NULL), prefix))
             return true;
     }
     return false;

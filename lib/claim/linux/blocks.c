@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* claim/linux: blocks of memory that runtimes get for their objects, by the headers inside.
+/* claim/linux: blocks of memory that malloc and runtimes map, by the headers inside.
  * In: an address where such a block may begin. Out: its end and whose it is.
  * Called by heap_chunks.c, which walks regions. Must not believe a header alone: each is checked
  * against its own place or size.
  *
+ * malloc (glibc): a block mapped alone begins with { 0, bytes | 2 }, bytes in whole pages, up to
+ *   glibc 2.42, { 0 or 1, (bytes - 16) | 2 } since.
  * musl (mallocng): a group begins with the address of its descriptor, which has the group's address
  *   and, where the group is a mapping of its own, its number of pages.
  * CPython: an arena is 1 MiB of pools of 16 KiB (256 KiB of 4 KiB before 3.10); the header of a
@@ -42,9 +44,41 @@ static bool answer(struct mt_block *out, uint64_t end, enum mt_block_kind kind, 
     return true;
 }
 
+/* ---- malloc ---- */
+
+#define SIZE_FLAGS 7u
+#define SIZE_MAPPED 2u
+
+static bool sizes_fit(const uint64_t *w, uint64_t page, uint64_t *out_bytes)
+{
+    uint64_t bytes = w[1] & ~(uint64_t)SIZE_FLAGS;
+
+    if ((w[1] & SIZE_FLAGS) != SIZE_MAPPED)
+        return false;
+    if (w[0] > 1 || (w[0] == 1 && bytes % page == 0))
+        return false;
+    if (bytes % page != 0)
+        bytes += 16;
+    *out_bytes = bytes;
+    return bytes >= page && bytes % page == 0;
+}
+
+bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                          struct mt_block *out)
+{
+    uint64_t words[2], bytes;
+
+    if (!mt_remote_read(look->remote, base, words, sizeof(words)) ||
+        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base)
+        return false;
+    *out = (struct mt_block){.end = base + bytes, .confidence = MT_CONFIDENCE_B};
+    return true;
+}
+
 /* ---- musl ---- */
 
 #define MUSL_PAGES_SHIFT 12
+#define MUSL_SKIPPED_PAGES_MOST 64u
 
 struct musl_descriptor {
     uint64_t previous, next, group, masks, sizes;
@@ -62,6 +96,18 @@ bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limi
     pages = d.sizes >> MUSL_PAGES_SHIFT;
     return pages > 0 && pages <= (limit - base) / look->remote->page_bytes &&
            answer(out, base + pages * look->remote->page_bytes, MT_BLOCK_MUSL, MT_CONFIDENCE_B);
+}
+
+/* A page of descriptors not yet used, or anything else, may lie before the next group. */
+uint64_t mt_musl_next_block(const struct mt_look *look, uint64_t after, uint64_t limit)
+{
+    uint64_t at = after, page = look->remote->page_bytes;
+    struct mt_block b;
+
+    for (unsigned i = 0; i < MUSL_SKIPPED_PAGES_MOST && at < limit; i++, at += page)
+        if (mt_musl_block_read(look, at, limit, &b))
+            return at;
+    return limit;
 }
 
 /* ---- CPython ---- */

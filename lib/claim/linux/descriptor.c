@@ -9,6 +9,7 @@
 #include "claim/linux/descriptor.h"
 
 #include <dlfcn.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,12 +27,8 @@ uint64_t mt_descriptor_head(uint32_t tid)
     return head;
 }
 
-static bool tid_fits(const struct mt_look *look, uint64_t head, uint32_t tid)
+static bool tid_fits(int32_t stored, uint32_t tid)
 {
-    int32_t stored;
-
-    if (!mt_remote_read(look->remote, head - HEAD_TO_TID, &stored, sizeof(stored)))
-        return false;
     return tid ? stored == (int32_t)tid : stored <= 0;
 }
 
@@ -64,11 +61,16 @@ static uint32_t read_words(const struct mt_look *look, uint64_t head, uint64_t *
     return bytes && mt_remote_read(look->remote, head, out, bytes) ? (uint32_t)(bytes / 8) : 0;
 }
 
-static void learn(const struct mt_look *look, struct mt_descriptor_layout *layout, uint64_t head)
+static void learn(const struct mt_look *look, struct mt_descriptor_layout *layout, uint64_t head,
+                  uint32_t tid)
 {
     uint64_t words[SEARCH_WORDS];
     uint32_t n = read_words(look, head, words), hits = 0;
+    int32_t stored;
 
+    if (!mt_remote_read(look->remote, head - HEAD_TO_TID, &stored, sizeof(stored)) ||
+        !tid_fits(stored, tid))
+        return;
     for (uint32_t i = 0; i + 3 <= n; i++)
         if (words_fit(words + i, head) && words_are_pages(words + i, look->remote->page_bytes)) {
             layout->offset = i * 8;
@@ -77,17 +79,33 @@ static void learn(const struct mt_look *look, struct mt_descriptor_layout *layou
     layout->known = hits == 1;
 }
 
+/* Both at once: of ten thousand threads each costs what one read costs. */
+static bool read_descriptor(const struct mt_look *look, const struct mt_descriptor_layout *layout,
+                            uint64_t head, int32_t *out_tid, uint64_t *out_words)
+{
+    char bytes[HEAD_TO_TID + SEARCH_WORDS * 8];
+    size_t at = HEAD_TO_TID + layout->offset;
+
+    if (!mt_remote_read(look->remote, head - HEAD_TO_TID, bytes, at + 3 * sizeof(*out_words)))
+        return false;
+    memcpy(out_tid, bytes, sizeof(*out_tid));
+    memcpy(out_words, bytes + at, 3 * sizeof(*out_words));
+    return true;
+}
+
 bool mt_descriptor_stack(const struct mt_look *look, struct mt_descriptor_layout *layout,
                          uint64_t head, uint32_t tid, struct mt_stack *out)
 {
     uint64_t w[3];
+    int32_t stored;
 
-    if (head < HEAD_TO_TID || head % 8 || !tid_fits(look, head, tid))
+    if (head < HEAD_TO_TID || head % 8)
         return false;
     if (!layout->known)
-        learn(look, layout, head);
-    if (!layout->known || !mt_remote_read(look->remote, head + layout->offset, w, sizeof(w)) ||
-        !words_fit(w, head) || !mt_look_is_mapped(look, w[0], w[0] + w[1]))
+        learn(look, layout, head, tid);
+    if (!layout->known || !read_descriptor(look, layout, head, &stored, w) ||
+        !tid_fits(stored, tid) || !words_fit(w, head) ||
+        !mt_look_is_mapped(look, w[0], w[0] + w[1]))
         return false;
     *out = (struct mt_stack){.base = w[0], .bytes = w[1], .guard_bytes = w[2]};
     return true;

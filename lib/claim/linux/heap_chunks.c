@@ -5,17 +5,16 @@
  * Must not trust a header: data may look like one.
  *
  * The kernel joins neighbours into one region, so a region is walked from its start, and from the
- * end of whatever is known inside: header, size, next header. A header is { 0, bytes | 2 } with
- * bytes in whole pages up to glibc 2.42, { 0 or 1, (bytes - 16) | 2 } since. It is very likely one
- * when the chain ends where the region or something known begins; a chain that ends before memory
- * of unknown owner is a guess, and only large blocks are guessed. A header's page was written by
- * malloc: a page that is absent ends the walk. */
+ * end of whatever is known inside: header, size, next header. It is very likely one when the chain
+ * ends where the region or something known begins; a chain that ends before memory of unknown owner
+ * is a guess, and only large blocks are guessed. An absent page has no header of malloc's. */
 #include "claim/linux/provider.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/os/os.h"
 #include "claim/linux/guesses.h"
 #include "claim/linux/spans.h"
 
@@ -25,11 +24,9 @@
 #define GUESSED_BYTES_LEAST (UINT64_C(128) * 1024) /* glibc's lowest default threshold */
 #define DESCRIPTOR_BLOCK_MOST (UINT64_C(256) * 1024)
 #define BLOCKS_A_REGION 65536u
-#define CHECKS_A_ROUND 32u /* unchanged regions that are walked again, in turn … */
-#define ROUNDS_BETWEEN_CHECKS 4u
-
-#define SIZE_FLAGS 7u
-#define SIZE_MAPPED 2u
+#define CHECKS_A_ROUND 4u       /* headers in unchanged regions that are read again, in turn */
+#define NEW_A_ROUND_LEAST 1024u /* changed regions that are walked whatever the deadline */
+#define CHECKS_OF_A_WHOLE 64u   /* the same where time does not matter */
 
 struct walked {
     uint64_t base, end;
@@ -48,7 +45,7 @@ struct mt_chunks {
     bool have_known;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    uint32_t n_known, next_check;
+    uint32_t n_known, n_new, next_region, next_block, n_checks; /* see check_region() */
     struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
     struct list lists[2];
 };
@@ -77,7 +74,7 @@ static void add_own(void *user, uint64_t base, uint64_t bytes)
     add_known(user, base, base + bytes);
 }
 
-/* Gathered when the first region has to be walked: mostly none has. */
+/* When the first region has to be walked: mostly none has. */
 static void gather_known(struct mt_chunks *c, const struct mt_look *look)
 {
     if (c->have_known)
@@ -95,28 +92,7 @@ static void gather_known(struct mt_chunks *c, const struct mt_look *look)
     mt_spans_sort(c->known, c->n_known);
 }
 
-static bool begins_known(const struct mt_chunks *c, uint64_t address)
-{
-    uint32_t k = mt_spans_from(c->known, c->n_known, address);
-
-    return k < c->n_known && c->known[k].base == address;
-}
-
 /* ---- one header ---- */
-
-static bool sizes_fit(const uint64_t *w, uint64_t page, uint64_t *out_bytes)
-{
-    uint64_t bytes = w[1] & ~(uint64_t)SIZE_FLAGS;
-
-    if ((w[1] & SIZE_FLAGS) != SIZE_MAPPED)
-        return false;
-    if (w[0] > 1 || (w[0] == 1 && bytes % page == 0))
-        return false;
-    if (bytes % page != 0)
-        bytes += 16;
-    *out_bytes = bytes;
-    return bytes >= page && bytes % page == 0;
-}
 
 /* A stack may lie inside a block, but nothing known lies across its borders or in its header. */
 static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t end)
@@ -129,25 +105,13 @@ static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t en
     return true;
 }
 
-static bool read_malloc(const struct mt_look *look, uint64_t base, uint64_t limit,
-                        struct mt_block *out)
-{
-    uint64_t words[2], bytes;
-
-    if (!mt_remote_read(look->remote, base, words, sizeof(words)) ||
-        !sizes_fit(words, look->remote->page_bytes, &bytes) || bytes > limit - base)
-        return false;
-    *out = (struct mt_block){.end = base + bytes, .confidence = MT_CONFIDENCE_B};
-    return true;
-}
-
 /* malloc's first: a runtime's may be a guess. A stack lies in malloc's blocks only. */
 static bool read_block(const struct mt_chunks *c, const struct mt_look *look, uint64_t base,
                        uint64_t limit, struct mt_block *out)
 {
     uint32_t k;
 
-    if (read_malloc(look, base, limit, out) && respects_known(c, base, out->end))
+    if (mt_malloc_block_read(look, base, limit, out) && respects_known(c, base, out->end))
         return true;
     if ((!look->self || look->allocator == MT_ALLOCATOR_MUSL) &&
         mt_musl_block_read(look, base, limit, out))
@@ -179,12 +143,11 @@ static const struct mt_block *find_before(const struct mt_chunks *c, uint64_t ba
 
 /* ---- one region ---- */
 
-/* A chain ends well where something known begins; the main thread's descriptor lies in a block of
- * the loader's that has no header. */
+/* Where something known begins; the main thread's descriptor lies in a headerless block. */
 static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uint64_t at,
                       uint64_t region_end)
 {
-    return at == region_end || begins_known(c, at) ||
+    return at == region_end || mt_spans_begin(c->known, c->n_known, at) ||
            (look->main_descriptor >= at && look->main_descriptor < region_end &&
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
@@ -215,7 +178,8 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
 
         if (before && before->end <= region_end)
             b = *before;
-        else if (!read_block(c, look, at, region_end, &b))
+        else if (mt_spans_hold(c->known, c->n_known, at) ||
+                 !read_block(c, look, at, region_end, &b))
             break;
         b.base = at;
         add_block(l, first, &b);
@@ -260,6 +224,21 @@ static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint
     return end;
 }
 
+/* The same, and what follows it where blocks are known by themselves. */
+static uint64_t walk_from(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
+                          uint64_t region_end, bool fresh)
+{
+    at = walk_chain(c, look, at, region_end, fresh);
+    while (look->allocator == MT_ALLOCATOR_MUSL && at < region_end) {
+        uint64_t next = mt_musl_next_block(look, at, region_end);
+
+        at = walk_chain(c, look, next, region_end, fresh);
+        if (at == next)
+            break;
+    }
+    return at;
+}
+
 /* Known spans of one region are few; a span may lie in another. */
 static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct walked *w,
                         bool fresh)
@@ -268,13 +247,13 @@ static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct 
     uint32_t k;
 
     gather_known(c, look);
-    at = walk_chain(c, look, w->base, w->end, fresh);
+    at = walk_from(c, look, w->base, w->end, fresh);
     k = mt_spans_from(c->known, c->n_known, w->base);
     if (k > 0 && c->known[k - 1].end > at) /* one that reaches in from below */
-        at = walk_chain(c, look, c->known[k - 1].end, w->end, fresh);
+        at = walk_from(c, look, c->known[k - 1].end, w->end, fresh);
     for (; k < c->n_known && c->known[k].base < w->end; k++)
         if (c->known[k].end > at && c->known[k].end < w->end)
-            at = walk_chain(c, look, c->known[k].end, w->end, fresh);
+            at = walk_from(c, look, c->known[k].end, w->end, fresh);
     w->n = c->lists[c->now].n_blocks - w->first;
 }
 
@@ -323,27 +302,70 @@ static void show(const struct mt_chunks *c, struct mt_look *look)
     }
 }
 
-/* True for the regions whose turn it is to be walked again though they did not change. */
-static bool is_due(const struct mt_chunks *c, const struct mt_look *look)
-{
-    uint32_t i = c->lists[c->now].n_regions;
+/* ---- what did not change on the outside may have on the inside ---- */
 
-    return look->round % ROUNDS_BETWEEN_CHECKS == 0 && i >= c->next_check &&
-           i < c->next_check + CHECKS_A_ROUND;
+static bool header_holds(const struct mt_look *look, const struct mt_block *b, uint64_t region_end)
+{
+    struct mt_block now;
+
+    return b->kind == MT_BLOCK_MALLOC && mt_malloc_block_read(look, b->base, region_end, &now) &&
+           now.end == b->end;
 }
 
-static void collect_region(struct mt_chunks *c, const struct mt_look *look,
-                           const struct mt_region *r, uint32_t *cursor)
+static void check_next_region(struct mt_chunks *c)
+{
+    c->next_region++;
+    c->next_block = 0;
+    c->n_checks -= c->n_checks > 0;
+}
+
+/* Reads a few headers again, over many rounds where a region has many. True = to be walked now:
+ * from what is remembered when all of it still holds, else `fresh`. */
+static bool check_region(struct mt_chunks *c, const struct mt_look *look,
+                         const struct walked *before, bool *fresh)
+{
+    const struct mt_block *blocks = &c->lists[1 - c->now].blocks[before->first];
+
+    for (; c->next_block < before->n; c->next_block++, c->n_checks--) {
+        if (c->n_checks == 0)
+            return false;
+        *fresh = !header_holds(look, &blocks[c->next_block], before->end);
+        if (*fresh)
+            break;
+    }
+    check_next_region(c);
+    return true;
+}
+
+/* A region left out now is as new in the next collection. */
+static bool may_walk(struct mt_chunks *c, struct mt_look *look)
+{
+    if (c->n_new++ < NEW_A_ROUND_LEAST || !look->out->deadline_ns ||
+        mt_os_monotonic_ns() < look->out->deadline_ns)
+        return true;
+    look->out->partial = true;
+    return false;
+}
+
+static void collect_region(struct mt_chunks *c, struct mt_look *look, const struct mt_region *r,
+                           uint32_t *cursor)
 {
     struct list *l = &c->lists[c->now];
     struct walked w = {r->base, r->end, l->n_blocks, 0};
     const struct walked *before = same_before(c, &w, cursor);
-    bool due = is_due(c, look);
+    bool due = l->n_regions == c->next_region && c->n_checks > 0;
+    bool fresh = false, walk = !before || c->judged;
 
-    if (before && !due && !c->judged)
-        copy_region(c, &w, before);
+    if (!before && !may_walk(c, look))
+        return;
+    if (due && walk)
+        check_next_region(c);
+    else if (due)
+        walk = check_region(c, look, before, &fresh);
+    if (walk)
+        walk_region(c, look, &w, fresh);
     else
-        walk_region(c, look, &w, due);
+        copy_region(c, &w, before);
     l->regions[l->n_regions++] = w;
 }
 
@@ -355,14 +377,15 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
 
     c->now = 1 - c->now;
     c->have_known = false;
+    c->n_new = 0;
+    c->n_checks = look->out->deadline_ns ? CHECKS_A_ROUND : CHECKS_OF_A_WHOLE;
     l = &c->lists[c->now];
     l->n_regions = l->n_blocks = 0;
     for (uint32_t i = 0; i < s->n_regions && l->n_regions < REGIONS; i++)
         if (mt_look_is_data(look, &s->regions[i]))
             collect_region(c, look, &s->regions[i], &cursor);
-    if (look->round % ROUNDS_BETWEEN_CHECKS == 0)
-        c->next_check =
-            c->next_check + CHECKS_A_ROUND < l->n_regions ? c->next_check + CHECKS_A_ROUND : 0;
+    if (c->next_region >= l->n_regions)
+        c->next_region = c->next_block = 0;
     c->judged = false;
     show(c, look);
 }

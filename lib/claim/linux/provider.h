@@ -128,9 +128,14 @@ struct mt_block_owner {
     uint32_t flags; /* MT_CLAIM_… */
 };
 extern const struct mt_block_owner mt_block_owners[MT_BLOCK_KINDS];
+/* The block that glibc's malloc mapped alone at `base` and that ends at `limit` at most. */
+bool mt_malloc_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
+                          struct mt_block *out);
 /* The same for musl's malloc, which is recognised by nothing else in a static program. */
 bool mt_musl_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,
                         struct mt_block *out);
+/* The first of them from `after` on, a page boundary; `limit` when none is near. */
+uint64_t mt_musl_next_block(const struct mt_look *look, uint64_t after, uint64_t limit);
 /* The block of a runtime's (look->runtimes) that begins at `base` and ends at `limit` at most;
  * fills all of `out` but base. */
 bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t limit,

@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MT_REMOTE_WINDOWS 32 /* remembered answers about presence, 64 pages each */
+#define MT_REMOTE_WINDOWS 32 /* remembered answers about presence */
+#define MT_REMOTE_PAGES 16u  /* in each, at most 64 */
 
 struct mt_remote;
 
 struct mt_remote_ops {
     /* Copies all bytes or returns false. */
     bool (*copy)(struct mt_remote *r, uint64_t address, void *out, size_t bytes);
-    /* A bit for each of the 64 pages from page number `first_page` that is present. */
+    /* A bit for each of the MT_REMOTE_PAGES from page number `first_page` that is present. */
     uint64_t (*presence)(struct mt_remote *r, uint64_t first_page);
 };
 

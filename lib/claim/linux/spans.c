@@ -45,3 +45,17 @@ uint32_t mt_spans_from(const struct mt_span *s, uint32_t n, uint64_t address)
     }
     return low;
 }
+
+bool mt_spans_begin(const struct mt_span *s, uint32_t n, uint64_t address)
+{
+    uint32_t k = mt_spans_from(s, n, address);
+
+    return k < n && s[k].base == address;
+}
+
+bool mt_spans_hold(const struct mt_span *s, uint32_t n, uint64_t address)
+{
+    uint32_t k = mt_spans_from(s, n, address + 1);
+
+    return k > 0 && s[k - 1].end > address;
+}

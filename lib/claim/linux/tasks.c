@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/os/os.h"
+
 #define STAT_BYTES 1024
 #define FIELD_START 22u /* of stat, counted from 1; the first behind the name is 3 */
 
@@ -32,7 +34,7 @@ void mt_tasks_open(struct mt_tasks *t, uint32_t pid)
 
     if (pid)
         snprintf(path, sizeof(path), "/proc/%u/task", pid);
-    t->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->directory = mt_os_descriptor_keep(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     t->at = t->filled = 0;
 }
 

@@ -11,14 +11,21 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/os/os.h"
 #include "claim/linux/descriptor.h"
 #include "claim/linux/stacks.h"
 #include "claim/linux/tasks.h"
 
 #define THREADS 32768u
 #define CACHED_STACKS 1024u
-#define TRIES_MOST 8u          /* collections in which a new thread's stack is looked for */
-#define NAMES_READ_A_ROUND 16u /* threads are named after they start, and renamed */
+#define TRIES_MOST 8u /* collections in which a new thread's stack is looked for */
+#define NAMES_READ_A_ROUND 16u
+#define YOUNG_ROUNDS                                                                               \
+    3u /* in which a thread's name is read again: it is named after it starts …                  \
+        */
+#define OLD_NAMES_READ 4u /* … and seldom later: these, in turn, … */
+#define ROUNDS_BETWEEN_OLD_NAMES 4u
+#define NEW_A_ROUND_LEAST 512u /* threads examined whatever the deadline */
 #define POINTERS_READ_A_ROUND 8u
 #define ROUNDS_BETWEEN_CACHE_WALKS 16u
 
@@ -28,12 +35,15 @@ struct known_thread {
     uint32_t owner;
     uint32_t seen; /* round */
     uint8_t n_tries;
+    uint8_t n_named;
     char confidence; /* of the stack; 0 = none known */
 };
 
 struct mt_threads {
     uint32_t n, next_name;
-    bool changed; /* a thread began or ended in this round */
+    uint32_t n_examined; /* in this round */
+    int64_t until_ns;    /* new threads are examined, 0 = as long as it takes */
+    bool changed;        /* a thread began or ended in this round */
     struct mt_descriptor_layout layout;
     struct mt_stack_cache cache;
     uint32_t n_cached;
@@ -61,6 +71,25 @@ void mt_threads_free(struct mt_threads *t)
         return;
     mt_tasks_close(&t->tasks);
     mt_memory_free(t);
+}
+
+/* A look at a thread not seen before costs some ten microseconds, and thousands may begin at once:
+ * what the deadline leaves is for the next collections. */
+static bool may_examine(struct mt_threads *t, struct mt_look *look)
+{
+    if (t->n_examined++ < NEW_A_ROUND_LEAST || !t->until_ns || mt_os_monotonic_ns() < t->until_ns)
+        return true;
+    look->out->partial = true;
+    return false;
+}
+
+/* Listing takes half of the time, their stacks the other. */
+static void plan_time(struct mt_threads *t, const struct mt_look *look)
+{
+    int64_t now = mt_os_monotonic_ns(), left = look->out->deadline_ns - now;
+
+    t->n_examined = 0;
+    t->until_ns = look->out->deadline_ns ? now + (left > 0 ? left / 2 : 0) : 0;
 }
 
 /* ---- which threads there are ---- */
@@ -105,24 +134,34 @@ static void begin_thread(struct mt_threads *t, const struct mt_look *look, struc
     t->changed = true;
 }
 
+static struct known_thread *append(struct mt_threads *t, struct mt_look *look)
+{
+    if (t->n == THREADS) {
+        look->out->truncated = true;
+        return NULL;
+    }
+    memset(&t->known[t->n], 0, sizeof(t->known[0]));
+    return &t->known[t->n++];
+}
+
+/* To list a thread for the first time costs, too: without time, the list ends when all that were
+ * known have been met. New ones come last in it. */
 static void list_threads(struct mt_threads *t, struct mt_look *look)
 {
-    uint32_t n_before = t->n, tid;
+    uint32_t n_before = t->n, n_met = 0, tid;
     uint64_t identity;
 
     mt_tasks_rewind(&t->tasks);
-    while (mt_tasks_next(&t->tasks, &tid, &identity)) {
+    while ((!look->out->partial || n_met < n_before) && mt_tasks_next(&t->tasks, &tid, &identity)) {
         struct known_thread *k = find(t, n_before, tid);
+        bool examine = (!k || k->identity != identity) && may_examine(t, look);
 
-        if (!k && t->n == THREADS) {
-            look->out->truncated = true;
+        n_met += k != NULL;
+        if (!k && examine)
+            k = append(t, look);
+        if (!k)
             continue;
-        }
-        if (!k) {
-            k = &t->known[t->n++];
-            memset(k, 0, sizeof(*k));
-        }
-        if (k->identity != identity)
+        if (examine)
             begin_thread(t, look, k, tid, identity);
         k->seen = look->round;
     }
@@ -153,16 +192,29 @@ static void sort_known(struct mt_threads *t)
     }
 }
 
+static void refresh_name(const struct mt_threads *t, const struct mt_look *look,
+                         struct known_thread *k)
+{
+    char name[MT_TASK_NAME_BYTES];
+
+    if (mt_tasks_name(&t->tasks, k->shown.tid, name) &&
+        strcmp(name, mt_strings_get(look->strings, k->shown.name, NULL)))
+        set_name(k, look, name);
+}
+
 static void refresh_names(struct mt_threads *t, const struct mt_look *look)
 {
-    for (uint32_t i = 0; i < NAMES_READ_A_ROUND && i < t->n; i++) {
-        struct known_thread *k = &t->known[t->next_name++ % t->n];
-        char name[MT_TASK_NAME_BYTES];
+    uint32_t n_read = 0;
 
-        if (mt_tasks_name(&t->tasks, k->shown.tid, name) &&
-            strcmp(name, mt_strings_get(look->strings, k->shown.name, NULL)))
-            set_name(k, look, name);
-    }
+    for (uint32_t i = 0; i < t->n && n_read < NAMES_READ_A_ROUND; i++)
+        if (t->known[i].n_named < YOUNG_ROUNDS && t->known[i].n_named++ > 0) {
+            refresh_name(t, look, &t->known[i]);
+            n_read++;
+        }
+    if (look->round % ROUNDS_BETWEEN_OLD_NAMES)
+        return;
+    for (uint32_t i = 0; i < OLD_NAMES_READ && i < t->n; i++)
+        refresh_name(t, look, &t->known[t->next_name++ % t->n]);
 }
 
 /* ---- where their stacks are ---- */
@@ -269,6 +321,7 @@ static void show_threads(const struct mt_threads *t, struct mt_look *look)
 void mt_threads_collect(struct mt_threads *t, struct mt_look *look)
 {
     t->changed = look->round == 1;
+    plan_time(t, look);
     list_threads(t, look);
     drop_ended(t, look->round);
     sort_known(t);

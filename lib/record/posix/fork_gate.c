@@ -8,25 +8,37 @@
 #include "record/fork_gate.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 #define WAIT_NS 20000000L /* the longest that a fork is held up */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t left = PTHREAD_COND_INITIALIZER;
-static unsigned n_inside; /* under mutex */
+static pthread_cond_t left; /* of the monotonic clock: a wall clock set back must not hold a fork */
+static unsigned n_inside;   /* under mutex */
+static bool is_stuck;       /* under mutex: waiting was in vain, and nobody has moved since */
 
 static void before_fork(void)
 {
     struct timespec until;
 
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += WAIT_NS;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     pthread_mutex_lock(&mutex);
-    while (n_inside && pthread_cond_timedwait(&left, &mutex, &until) == 0)
-        ;
+    while (n_inside && !is_stuck)
+        is_stuck = pthread_cond_timedwait(&left, &mutex, &until) != 0;
+}
+
+static void make_condition(void)
+{
+    pthread_condattr_t attributes;
+
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&left, &attributes);
+    pthread_condattr_destroy(&attributes);
 }
 
 static void after_in_parent(void)
@@ -37,15 +49,15 @@ static void after_in_parent(void)
 /* The threads that were inside or waiting do not exist here. */
 static void after_in_child(void)
 {
-    static const pthread_cond_t nobody_waits = PTHREAD_COND_INITIALIZER;
-
-    left = nobody_waits;
+    make_condition();
     n_inside = 0;
+    is_stuck = false;
     pthread_mutex_unlock(&mutex);
 }
 
 static void register_once(void)
 {
+    make_condition();
     pthread_atfork(before_fork, after_in_parent, after_in_child);
 }
 
@@ -56,6 +68,7 @@ void mt_fork_gate_enter(void)
     pthread_once(&once, register_once);
     pthread_mutex_lock(&mutex);
     n_inside++;
+    is_stuck = false;
     pthread_mutex_unlock(&mutex);
 }
 
@@ -63,6 +76,7 @@ void mt_fork_gate_leave(void)
 {
     pthread_mutex_lock(&mutex);
     n_inside--;
+    is_stuck = false;
     if (n_inside == 0)
         pthread_cond_broadcast(&left);
     pthread_mutex_unlock(&mutex);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/os/os.h"
 #include "record/posix/vfs_file.h"
 
 #define NAME "memtracer"
@@ -26,6 +27,16 @@ static int failed(struct mt_vfs_file *f, int code)
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? SQLITE_FULL : code;
 }
 
+/* Where the descriptors are the host's, it may have closed ours, and the number may be a file of
+ * its own now: nothing is written that is not ours. */
+static bool is_still_ours(const struct mt_vfs_file *f)
+{
+    struct stat s;
+
+    return mt_os_descriptors_are_own() ||
+           (fstat(f->fd, &s) == 0 && s.st_ino == f->inode && s.st_dev == f->device);
+}
+
 static int vfs_close(sqlite3_file *file)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
@@ -33,7 +44,8 @@ static int vfs_close(sqlite3_file *file)
     mt_vfs_shm_unmap(file, 0);
     if (f->delete_at_end)
         unlink(f->path);
-    close(f->fd);
+    if (is_still_ours(f))
+        close(f->fd);
     return SQLITE_OK;
 }
 
@@ -66,6 +78,8 @@ static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_in
     const char *p = from;
     int done = 0;
 
+    if (!is_still_ours(f))
+        return SQLITE_IOERR_WRITE;
     while (done < bytes) {
         ssize_t n = pwrite(f->fd, p + done, (size_t)(bytes - done), at + done);
 
@@ -82,6 +96,8 @@ static int vfs_truncate(sqlite3_file *file, sqlite3_int64 bytes)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
+    if (!is_still_ours(f))
+        return SQLITE_IOERR_TRUNCATE;
     return ftruncate(f->fd, bytes) ? failed(f, SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
 }
 
@@ -129,12 +145,15 @@ static int vfs_size(sqlite3_file *file, sqlite3_int64 *out)
     return SQLITE_OK;
 }
 
-/* The file under our name is no longer the one we have open. */
+/* The file under our name is no longer the one we have open. A folder that may not be looked into
+ * any more, as after a host gave up its rights, says nothing of it. */
 static bool has_moved(const struct mt_vfs_file *f)
 {
     struct stat s;
 
-    return stat(f->path, &s) || s.st_ino != f->inode || s.st_dev != f->device;
+    if (stat(f->path, &s))
+        return errno == ENOENT || errno == ENOTDIR;
+    return s.st_ino != f->inode || s.st_dev != f->device;
 }
 
 static int vfs_control(sqlite3_file *file, int what, void *argument)
@@ -228,7 +247,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->shm_fd = -1;
     if (!path) /* a temporary file: temp_store is memory, so there is none */
         return SQLITE_CANTOPEN;
-    f->fd = open_descriptor(path, flags, &opened);
+    f->fd = mt_os_descriptor_keep(open_descriptor(path, flags, &opened));
     if (f->fd < 0)
         return SQLITE_CANTOPEN;
     if (fstat(f->fd, &s) || !S_ISREG(s.st_mode)) {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/os/os.h"
 
 #define LOCK_FIRST 120 /* byte of the first of the eight locks */
 #define DEAD_MAN 128   /* byte that every user of the file holds a read lock on */
@@ -51,7 +52,7 @@ static int open_shm(struct mt_vfs_file *f)
 
     if (!shm_path(f, path))
         return SQLITE_CANTOPEN;
-    f->shm_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    f->shm_fd = mt_os_descriptor_keep(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
     if (f->shm_fd < 0)
         return SQLITE_CANTOPEN;
     if (fchmod(f->shm_fd, mode) && errno != EPERM)

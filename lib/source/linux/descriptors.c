@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/os/os.h"
 
 #define DIRECTORY (O_RDONLY | O_CLOEXEC | O_DIRECTORY)
 
@@ -30,7 +31,8 @@ struct entry_head {
 
 static int open_text(int directory, const char *name)
 {
-    return directory < 0 ? -1 : openat(directory, name, O_RDONLY | O_CLOEXEC);
+    return directory < 0 ? -1
+                         : mt_os_descriptor_keep(openat(directory, name, O_RDONLY | O_CLOEXEC));
 }
 
 static void close_one(int *fd)

@@ -31,7 +31,7 @@ void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pa
         lseek(fd, 0, SEEK_SET);
 }
 
-static int failure(int error)
+int mt_lines_failure(int error)
 {
     if (error == ESRCH)
         return mt_error_set(TRACER_ESTATE, "the process has ended");
@@ -72,7 +72,7 @@ static int fill(struct mt_lines *l)
     room = l->capacity - l->end;
     n = read_once(l, l->buffer + l->end, room < l->chunk ? room : l->chunk);
     if (n < 0)
-        return failure(errno);
+        return mt_lines_failure(errno);
     l->at_end = n == 0;
     l->end += (size_t)n;
     return TRACER_OK;

@@ -35,4 +35,7 @@ void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pa
  * TRACER_ESTATE when the process is gone, TRACER_EDENIED, TRACER_EIO. */
 int mt_lines_next(struct mt_lines *l, const char **out_line, size_t *out_bytes);
 
+/* The error that this errno of reading /proc stands for, with its detail. */
+int mt_lines_failure(int error);
+
 #endif

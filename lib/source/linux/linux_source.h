@@ -5,6 +5,7 @@
 
 #include "source/linux/count.h"
 #include "source/linux/lines.h"
+#include "source/linux/list_text.h"
 #include "source/source.h"
 
 #define MT_HUGETLB_DEVICES 16u
@@ -25,6 +26,8 @@ struct mt_linux_source {
     uint64_t lowest_address;
     uint64_t ticks_per_second;
     struct mt_lines lines;
+    struct mt_list_text text;
+    const struct mt_snapshot *told; /* holds what `text` says, place by place; NULL = none does */
     struct mt_pace pace;      /* of counting */
     struct mt_pace text_pace; /* of smaps, whose holds cannot be kept short */
     struct mt_count count;

@@ -61,12 +61,81 @@ static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_
     return TRACER_OK;
 }
 
+/* ---- maps, as one text of which only what is new is parsed ---- */
+
+/* Parses the lines [first, end) to their places. False when one is not understood, or there are
+ * more than places: then the list is to be read line by line, which says so. */
+static bool parse_lines(const struct mt_list_text *t, uint32_t first, uint32_t end,
+                        struct mt_snapshot *out)
+{
+    for (uint32_t i = first; i < end; i++) {
+        struct mt_region *r = &out->regions[i];
+        const char *name;
+        size_t bytes, name_bytes;
+        const char *line = mt_list_text_line(t, i, &bytes);
+
+        if (!mt_maps_parse(line, bytes, r, &name, &name_bytes))
+            return false;
+        r->name = name_bytes > 0 ? mt_strings_add(out->strings, name, name_bytes) : 0;
+    }
+    return true;
+}
+
+static bool take_difference(struct mt_linux_source *s, const struct mt_list_difference *d,
+                            struct mt_snapshot *out)
+{
+    const struct mt_list_text *t = &s->text;
+    uint32_t n_after = t->n_lines - d->end;
+
+    if (t->n_lines > out->capacity)
+        return false;
+    memmove(out->regions + d->end, out->regions + d->old_end, n_after * sizeof(*out->regions));
+    out->n_regions = t->n_lines;
+    out->n_rejected = 0;
+    out->flags = 0;
+    return parse_lines(t, d->first, d->end, out);
+}
+
+/* What `out` holds must be what the text before said, place by place; else it is forgotten. */
+static int read_text(struct mt_linux_source *s, struct mt_snapshot *out, bool *out_done)
+{
+    struct mt_list_difference d;
+    int error;
+
+    *out_done = false;
+    if (s->told != out || out->n_regions != s->text.n_lines)
+        mt_list_text_forget(&s->text);
+    s->told = NULL;
+    error = mt_list_text_read(&s->text, s->maps, &d);
+    if (error || s->text.n_lines == 0 || !take_difference(s, &d, out))
+        return error == TRACER_ELIMIT ? TRACER_OK : error;
+    *out_done = true;
+    mt_region_list_finish(out, s->lowest_address);
+    if (!out->flags && out->n_regions == s->text.n_lines)
+        s->told = out;
+    return TRACER_OK;
+}
+
+static int read_maps_once(struct mt_linux_source *s, struct mt_snapshot *out)
+{
+    bool done = false;
+    int error = s->live ? read_text(s, out, &done) : TRACER_OK;
+
+    if (done)
+        return error;
+    if (error) {
+        out->n_regions = 0;
+        return error;
+    }
+    return read_list(s, s->maps, MT_LINES_BUFFER_BYTES, out);
+}
+
 static int read_maps(struct mt_linux_source *s, struct mt_snapshot *out)
 {
     int error = TRACER_OK;
 
     for (unsigned i = 0; i < TORN_TRIES; i++) {
-        error = read_list(s, s->maps, MT_LINES_BUFFER_BYTES, out);
+        error = read_maps_once(s, out);
         if (error || !s->live || !(out->flags & MT_SAMPLE_TORN))
             break;
     }
@@ -86,6 +155,7 @@ static int read_any(struct mt_linux_source *s, struct mt_snapshot *out, bool pag
     int error;
 
     if (s->smaps >= 0 && (pages || s->maps < 0)) {
+        s->told = NULL;
         error = read_list(s, s->smaps, SMAPS_CHUNK, out);
         if (!error && pages && !tells_pages(out))
             out->flags |= MT_SAMPLE_NO_PAGES;

@@ -76,6 +76,7 @@ void mt_linux_close(struct mt_source *source)
     if (!s)
         return;
     mt_descriptors_close(s);
+    mt_list_text_release(&s->text);
     mt_memory_free(s);
 }
 
@@ -107,7 +108,7 @@ static int open_directory(const char *proc_root, const char *name)
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    return mt_os_descriptor_keep(open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
 }
 
 static int open_directories(struct mt_linux_source *s, const char *proc_root)
@@ -117,10 +118,10 @@ static int open_directories(struct mt_linux_source *s, const char *proc_root)
 
     snprintf(pid, sizeof(pid), "%u", s->pid);
     s->leader = open_directory(proc_root, s->pid ? pid : "self");
-    error = errno;
-    s->task = s->pid ? -1 : open_directory(proc_root, "thread-self");
+    s->task = s->pid || s->leader < 0 ? -1 : open_directory(proc_root, "thread-self");
     if (s->task < 0 && s->leader >= 0)
-        s->task = openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+        s->task = mt_os_descriptor_keep(openat(s->leader, ".", O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    error = errno; /* of the call that failed last */
     if (s->task >= 0)
         return TRACER_OK;
     if (error == EMFILE || error == ENFILE)
@@ -141,6 +142,7 @@ int mt_linux_open(const char *proc_root, uint32_t pid, struct mt_source **out)
     if (!s)
         return TRACER_ENOMEM;
     s->live = true;
+    mt_list_text_init(&s->text);
     s->pid = pid == mt_os_process_id() ? 0 : pid;
     read_lowest_address(s, proc_root);
     error = open_directories(s, proc_root);

@@ -25,6 +25,7 @@ void mt_region_list_begin(struct mt_snapshot *s)
 {
     s->n_regions = 0;
     s->n_rejected = 0;
+    s->n_wanted = 0;
     s->flags = 0;
 }
 
@@ -33,6 +34,7 @@ struct mt_region *mt_region_list_add(struct mt_snapshot *s, const struct mt_regi
 {
     struct mt_region *r;
 
+    s->n_wanted++;
     if (s->n_regions == s->capacity) {
         s->flags |= MT_SAMPLE_TRUNCATED;
         return NULL;

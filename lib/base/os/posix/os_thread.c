@@ -2,8 +2,9 @@
 /* base/os/posix: the sampler's thread, made so that the host does not notice it.
  * In: a function. Out: a thread with its own stack, signals blocked, normal scheduling.
  * Called by sampler/ only. Must not print, must restore the caller's signal mask exactly.
- * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES) (2.6.16);
- * sched_setaffinity; prctl PR_SET_NAME. */
+ * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES); unshare(CLONE_FS)
+ * (both 2.6.16);
+ * sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
@@ -22,6 +23,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include "base/compiler.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -29,6 +31,10 @@
 #define STACK_BYTES_MAX (16u * 1024 * 1024)
 #define CLOSE_RANGE_UNSHARE_FLAG 2u
 #define N_OLD_DESCRIPTORS 65536
+#define FAR_DESCRIPTOR 4096 /* hosts come to lower numbers, close loops to higher ones */
+#define LOOK_AGAIN_NS INT64_C(200000000) /* a thread that was killed wakes nobody up */
+
+static atomic_bool descriptors_are_shared; /* some thread got no table of its own */
 
 struct mt_os_thread {
     pthread_t id;
@@ -37,28 +43,59 @@ struct mt_os_thread {
     char name[16];
     void *stack;
     struct mt_os_lock *lock;
-    bool done; /* under lock */
+    bool done;           /* under lock */
+    atomic_uint task_id; /* 0 = has not begun yet */
 };
 
-/* The creator may be pinned to one CPU; the process's own set is what its main thread has. */
-static void spread_over_cpus(void)
-{
 #if defined(__linux__)
-    cpu_set_t set;
+/* What the process was given to run on (taskset, cpuset), before any of its threads pinned itself:
+ * the creator may be pinned to one CPU, and so may be the main thread. */
+static cpu_set_t cpus_at_load;
+static bool cpus_are_known;
 
-    if (!sched_getaffinity(getpid(), sizeof(set), &set))
-        sched_setaffinity(0, sizeof(set), &set);
+MT_CONSTRUCTOR static void note_cpus(void)
+{
+    cpus_are_known = sched_getaffinity(0, sizeof(cpus_at_load), &cpus_at_load) == 0;
+}
+
+#define IOPRIO_WHO_PROCESS 1
+#define IOPRIO_CLASS_SHIFT 13
+#define IOPRIO_CLASS_REALTIME 1
+
+/* A thread starts with all that its creator has. What makes the creator more urgent than the rest
+ * of the process must not make the sampler so: it would take the time of those it watches. */
+static void be_ordinary(void)
+{
+    struct sched_param normal = {.sched_priority = 0};
+
+    if (sched_getscheduler(0) != SCHED_OTHER)
+        sched_setscheduler(0, SCHED_OTHER, &normal);
+    if (cpus_are_known)
+        sched_setaffinity(0, sizeof(cpus_at_load), &cpus_at_load);
+    errno = 0;
+    if (getpriority(PRIO_PROCESS, 0) < 0 && !errno)
+        setpriority(PRIO_PROCESS, 0, 0);
+#if defined(SYS_ioprio_get) && defined(SYS_ioprio_set)
+    if (syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) >> IOPRIO_CLASS_SHIFT ==
+        IOPRIO_CLASS_REALTIME)
+        syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
 #endif
 }
+#else
+static void be_ordinary(void)
+{
+}
+#endif
 
 static void *thread_main(void *user)
 {
     struct mt_os_thread *t = user;
 
+    atomic_store(&t->task_id, mt_os_thread_id());
 #if defined(__linux__)
     prctl(PR_SET_NAME, t->name);
 #endif
-    spread_over_cpus();
+    be_ordinary();
     t->run(t->user);
     mt_os_lock_acquire(t->lock);
     t->done = true;
@@ -67,22 +104,25 @@ static void *thread_main(void *user)
     return NULL;
 }
 
-/* sigfillset leaves out what the C library needs for itself (setuid in all threads); signals of
- * faults must stay deliverable, else a fault would be an unconditional kill without a handler. */
+/* sigfillset leaves out what the C library needs for itself (setuid in all threads). Signals of
+ * faults stay deliverable, else a fault would be an unconditional kill without the host's handler;
+ * but not where the creator blocks them: such a host waits for them elsewhere, and one that was
+ * sent would come to the sampler and end the process. abort() unblocks SIGABRT by itself. */
 static void block_asynchronous_signals(sigset_t *before)
 {
-    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     sigset_t set;
 
+    pthread_sigmask(SIG_SETMASK, NULL, before);
     sigfillset(&set);
     for (size_t i = 0; i < MT_COUNT_OF(faults); i++)
-        sigdelset(&set, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &set, before);
+        if (!sigismember(before, faults[i]))
+            sigdelset(&set, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
 {
-    struct sched_param normal = {.sched_priority = 0};
     size_t guard = mt_os_page_bytes();
     pthread_attr_t attributes;
     sigset_t before;
@@ -93,9 +133,6 @@ static int create_with_stack(struct mt_os_thread *t, size_t stack_bytes)
         return ENOMEM;
     mprotect(t->stack, guard, PROT_NONE); /* an overflow must hit nobody's memory */
     pthread_attr_init(&attributes);
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    pthread_attr_setschedpolicy(&attributes, SCHED_OTHER);
-    pthread_attr_setschedparam(&attributes, &normal);
     error = pthread_attr_setstack(&attributes, (char *)t->stack + guard, stack_bytes);
     block_asynchronous_signals(&before);
     if (!error)
@@ -156,9 +193,8 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
     bool done;
 
     mt_os_lock_acquire(t->lock);
-    while (!t->done)
-        if (!mt_os_lock_wait(t->lock, deadline) && mt_os_monotonic_ns() >= deadline)
-            break;
+    while (!t->done && mt_os_thread_alive(t) && mt_os_monotonic_ns() < deadline)
+        mt_os_lock_wait(t->lock, mt_os_monotonic_ns() + LOOK_AGAIN_NS);
     done = t->done;
     mt_os_lock_release(t->lock);
     if (!done)
@@ -173,20 +209,19 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
 #if defined(__linux__)
 /* 0 to 2 must be open (SQLite and others rely on it) but must not be the host's: a copy of its
  * pipe would keep the reader at the other end waiting after the host closed it. */
-static bool replace_standard_descriptors(void)
+static void replace_standard_descriptors(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     if (fd < 0)
         fd = (int)syscall(SYS_memfd_create, "memtracer", 1u);
     if (fd < 0)
-        return false;
+        return;
     for (int i = 0; i < 3; i++)
         if (fd != i)
             dup3(fd, i, O_CLOEXEC);
     if (fd > 2)
         close(fd);
-    return true;
 }
 
 static bool unshare_the_old_way(void)
@@ -207,11 +242,50 @@ static bool unshare_the_old_way(void)
 bool mt_os_thread_own_descriptors(void)
 {
 #if defined(__linux__)
-    if (syscall(436 /* close_range */, 3u, ~0u, CLOSE_RANGE_UNSHARE_FLAG) && !unshare_the_old_way())
-        return false;
-    return replace_standard_descriptors();
-#else
+    /* Also, a host may enter another mount namespace only while none of its threads shares its
+     * folders. */
+    unshare(CLONE_FS);
+    if (syscall(436 /* close_range */, 3u, ~0u, CLOSE_RANGE_UNSHARE_FLAG) == 0 ||
+        unshare_the_old_way()) {
+        replace_standard_descriptors();
+        return true;
+    }
+#endif
+    atomic_store(&descriptors_are_shared, true);
     return false;
+}
+
+bool mt_os_descriptors_are_own(void)
+{
+    return !atomic_load(&descriptors_are_shared);
+}
+
+/* Where the limit is lower than what is asked for, the upper half of what there is. */
+int mt_os_descriptor_keep(int descriptor)
+{
+    struct rlimit limit;
+    int from = FAR_DESCRIPTOR, copy;
+
+    if (descriptor < 0 || !atomic_load(&descriptors_are_shared))
+        return descriptor;
+    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 2 * FAR_DESCRIPTOR)
+        from = (int)(limit.rlim_cur / 2);
+    copy = fcntl(descriptor, F_DUPFD_CLOEXEC, from < 3 ? 3 : from);
+    if (copy < 0)
+        return descriptor;
+    close(descriptor);
+    return copy;
+}
+
+bool mt_os_thread_alive(const struct mt_os_thread *t)
+{
+#if defined(__linux__)
+    uint32_t id = atomic_load(&t->task_id);
+
+    return id == 0 || syscall(SYS_tgkill, getpid(), id, 0) == 0 || errno != ESRCH;
+#else
+    (void)t;
+    return true;
 #endif
 }
 

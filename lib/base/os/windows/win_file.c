@@ -8,3 +8,8 @@
 void mt_os_file_create(const char *path MT_UNUSED)
 {
 }
+
+void mt_os_path_distrust(const char *path MT_UNUSED, char *out, size_t out_bytes MT_UNUSED)
+{
+    out[0] = '\0';
+}
