@@ -62,31 +62,10 @@ def rust(values, columns):
     yield "".join('    "%s",\n' % c for c in columns) + "];\n"
 
 
-def camel(name):
-    short = ("io", "db", "id", "ok", "ws", "pss")
-    return "".join(p.upper() if p.lower() in short else p.capitalize() for p in name.split("_"))
-
-
-def go_name(name):
-    return "CodeOK" if name == "OK" else "Code" + camel(name[1:]) if name.startswith("E") else \
-        "Flag" + camel(name[2:]) if name.startswith("F_") else camel(name)
-
-
-def go(values, columns):
-    yield "// SPDX-License-Identifier: MIT\n// %s\n\npackage memtracer\n\n" % ORIGIN
-    yield "// The numbers of memtracer.h and reader.h.\nconst (\n"
-    names = {name: go_name(name) for name in values}
-    width = max(map(len, names.values()))
-    for name, value in values.items():
-        yield "\t%s = %d\n" % (names[name].ljust(width), value)
-    yield ")\n\nvar columns = [...]string{\n" + "".join('\t"%s",\n' % c for c in columns) + "}\n"
-
-
 OUTPUTS = {
     "python/memtracer/constants.py": python,
     "node/constants.json": node,
     "rust/memtracer-sys/src/constants.rs": rust,
-    "go/constants.go": go,
 }
 
 
