@@ -251,6 +251,17 @@ TRACER_API int tracer_claim(tracer *t, const void *addr, size_t bytes, uint32_t 
  * Since 0.1. */
 TRACER_API int tracer_unclaim(tracer *t, const void *addr, size_t bytes);
 
+/* Adds a counter of the program's own (what a runtime says of its heap, entries of a cache), or
+ * finds the one of that name. `name` is 1 to 31 bytes of [a-z0-9_], not a name of table
+ * counter_kind that memtracer brings; `unit` the same ("bytes", "ns"), NULL = "count";
+ * `description` may be NULL. At most 24 in a tracer, then ELIMIT. Since 0.1. */
+TRACER_API int tracer_counter_add(tracer *t, const char *name, const char *unit,
+                                  const char *description, uint32_t *out_counter);
+
+/* Sets a counter as of now: the next sample stores it when it has changed. Never waits for a sample
+ * or the file. EINVAL for a number that tracer_counter_add() did not give. Since 0.1. */
+TRACER_API int tracer_counter_set(tracer *t, uint32_t counter, int64_t value);
+
 /* ---- what the tracer knows ------------------------------------------------------------- */
 
 /* The newest bytes per type, without SQL and without a new sample; ESTATE before the first

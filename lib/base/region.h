@@ -162,7 +162,17 @@ enum mt_counter {
 #define MT_COUNTER(name, id, text, unit, description) MT_COUNTER_##name = id,
 #include "base/counter.def"
 #undef MT_COUNTER
+    MT_COUNTER_USER_FIRST = 40, /* of tracer_counter_add() */
     MT_COUNTER_CAPACITY = 64
+};
+
+#define MT_USER_COUNTERS (MT_COUNTER_CAPACITY - MT_COUNTER_USER_FIRST)
+
+/* A counter of the host's own, in words. */
+struct mt_counter_words {
+    char name[32];
+    char unit[32];
+    char description[256];
 };
 
 struct mt_counters {

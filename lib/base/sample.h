@@ -38,6 +38,7 @@ struct mt_sample {
     uint32_t n_regions; /* mappings as the OS lists them */
     const struct mt_levels *levels;
     const struct mt_counters *counters;
+    const struct mt_counter_words *counter_words; /* of counter USER_FIRST on; NULL = none known */
 
     /* region list: NULL when not recorded in this sample */
     struct mt_interval *intervals; /* `row` 0 = new; the recorder sets it */

@@ -280,6 +280,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
     mt_retention_rolled_back(r);
     mt_recorder_events_forget(r);
+    mt_recorder_forget_counters(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
     r->open = false;

@@ -213,6 +213,8 @@ static int begin_run(struct mt_recorder *r, const struct mt_run_info *info)
     r->again = MT_AGAIN_LEVELS;
     for (int i = 0; i < MT_TYPE_CAPACITY; i++)
         r->type_rows[i] = i;
+    for (int i = 0; i < MT_COUNTER_USER_FIRST; i++)
+        r->counter_rows[i] = i;
     return error ? error : mt_recorder_commit(r);
 }
 

@@ -63,6 +63,7 @@ struct mt_recorder {
     struct mt_levels levels;             /* as last written */
     struct mt_counters counters;         /* as last written */
     int64_t type_rows[MT_TYPE_CAPACITY]; /* ids in the file: user types may have moved */
+    int64_t counter_rows[MT_COUNTER_CAPACITY]; /* the same of counters; 0 = not in the file yet */
     struct mt_user_type user_types[MT_USER_TYPES];
     uint64_t max_file_bytes;
     uint64_t file_bytes;
@@ -72,6 +73,9 @@ struct mt_recorder {
     struct mt_retention retention;
     struct mt_event_rows *events; /* of exact events; NULL = none yet */
 };
+
+/* The rows of the host's own counters may be gone: they are looked for again. */
+void mt_recorder_forget_counters(struct mt_recorder *r);
 
 /* Runs a prepared statement of the recorder. */
 int mt_recorder_run(struct mt_recorder *r, enum mt_statement id, const char *doing);

@@ -58,10 +58,30 @@ static bool something_lost(const struct mt_recorder *r, const struct mt_sample *
     return (r->again & can) != 0;
 }
 
+static bool counter_changed(const struct mt_recorder *r, const struct mt_counters *now, int i)
+{
+    uint64_t bit = UINT64_C(1) << i;
+
+    if (r->again & MT_AGAIN_LEVELS)
+        return (now->known & bit) != 0;
+    return ((r->counters.known ^ now->known) & bit) ||
+           ((now->known & bit) && r->counters.value[i] != now->value[i]);
+}
+
+/* What the host counts is news by itself; the kernel's counters only come along. */
+static bool host_counters_changed(const struct mt_recorder *r, const struct mt_sample *s)
+{
+    for (int i = MT_COUNTER_USER_FIRST; s->counters && i < MT_COUNTER_CAPACITY; i++)
+        if (counter_changed(r, s->counters, i))
+            return true;
+    return false;
+}
+
 static bool steady(const struct mt_recorder *r, const struct mt_sample *s)
 {
     return r->at.sample && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
-           !something_lost(r, s) && !levels_changed(r, s) && !lists_changed(s);
+           !something_lost(r, s) && !levels_changed(r, s) && !lists_changed(s) &&
+           !host_counters_changed(r, s);
 }
 
 static void extend(struct mt_extension *more, const struct mt_sample *s)
@@ -132,14 +152,31 @@ static int write_levels(struct mt_recorder *r, const struct mt_sample *s, int64_
     return error;
 }
 
-static bool counter_changed(const struct mt_recorder *r, const struct mt_counters *now, int i)
+void mt_recorder_forget_counters(struct mt_recorder *r)
 {
-    uint64_t bit = UINT64_C(1) << i;
+    memset(&r->counter_rows[MT_COUNTER_USER_FIRST], 0,
+           MT_USER_COUNTERS * sizeof(r->counter_rows[0]));
+}
 
-    if (r->again & MT_AGAIN_LEVELS)
-        return (now->known & bit) != 0;
-    return ((r->counters.known ^ now->known) & bit) ||
-           ((now->known & bit) && r->counters.value[i] != now->value[i]);
+/* The counter's row in the file: an earlier run may have given the id to another name. */
+static int need_counter(struct mt_recorder *r, const struct mt_sample *s, int i)
+{
+    sqlite3_stmt *find = r->sql[MT_SQL_COUNTER_FIND], *insert = r->sql[MT_SQL_COUNTER_KIND];
+    const struct mt_counter_words *words;
+    int error;
+
+    if (r->counter_rows[i])
+        return TRACER_OK;
+    words = &s->counter_words[i - MT_COUNTER_USER_FIRST];
+    mt_db_bind_text(find, 1, words->name);
+    error = mt_db_run_number(&r->db, find, "write a counter", &r->counter_rows[i]);
+    if (error || r->counter_rows[i])
+        return error;
+    mt_db_bind(insert, 1, i);
+    mt_db_bind_text(insert, 2, words->name);
+    mt_db_bind_text(insert, 3, words->unit);
+    mt_db_bind_text(insert, 4, words->description);
+    return mt_db_run_number(&r->db, insert, "write a counter", &r->counter_rows[i]);
 }
 
 static int write_counters(struct mt_recorder *r, const struct mt_sample *s, int64_t row)
@@ -150,8 +187,11 @@ static int write_counters(struct mt_recorder *r, const struct mt_sample *s, int6
     for (int i = 0; s->counters && i < MT_COUNTER_CAPACITY && !error; i++) {
         if (!counter_changed(r, s->counters, i))
             continue;
+        error = need_counter(r, s, i);
+        if (error)
+            return error;
         mt_db_bind(q, 1, r->run);
-        mt_db_bind(q, 2, i);
+        mt_db_bind(q, 2, r->counter_rows[i]);
         mt_db_bind(q, 3, row);
         if (s->counters->known >> i & 1u)
             mt_db_bind(q, 4, (int64_t)s->counters->value[i]);
@@ -217,6 +257,7 @@ static void undo_sample(struct mt_recorder *r, const struct mt_position *before,
 {
     mt_recorder_lists_undo(before, s);
     r->at = *before;
+    mt_recorder_forget_counters(r);
     memset(r->string_rows, 0, r->string_capacity * sizeof(*r->string_rows));
     for (int i = 0; i < MT_SQL_COUNT; i++)
         sqlite3_clear_bindings(r->sql[i]);

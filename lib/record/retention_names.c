@@ -140,12 +140,12 @@ static int delete_unused(struct mt_recorder *r)
 int mt_sweep_some(struct mt_recorder *r)
 {
     static const enum mt_statement users[] = {MT_SQL_STRINGS_OF_REGIONS, MT_SQL_STRINGS_OF_MODULES,
-                                              MT_SQL_STRINGS_OF_THREADS};
+                                              MT_SQL_STRINGS_OF_THREADS, MT_SQL_STRINGS_OF_CODE};
     struct mt_sweep *w = &r->retention.sweep;
 
     if (!w->active)
         return begin_sweep(r);
-    if (w->stage < 3)
+    if (w->stage < MT_COUNT_OF(users))
         return read_users(r, r->sql[users[w->stage]]);
     return delete_unused(r);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler: what the host asked for, carried from the shared part to the stages.
- * In: marks, types and claims under the tracer's lock. Out: rows and claims.
+ * In: marks, types, counters and claims under the tracer's lock. Out: rows and claims.
  * Called by sampler.c and tick.c. The lock is held for copies only, never over a row. */
 #include "sampler/sampler.h"
 
@@ -110,6 +110,17 @@ void mt_requests_rolled_back(struct tracer *t)
     t->n_types_recorded -= w->n_types;
     mt_os_lock_release(t->lock);
     mt_requests_committed(t);
+}
+
+void mt_requests_count(struct tracer *t)
+{
+    struct mt_counters *now = &t->work->counters[t->work->now];
+
+    mt_os_lock_acquire(t->lock);
+    for (uint32_t i = 0; i < t->n_counters; i++)
+        now->value[MT_COUNTER_USER_FIRST + i] = t->host_counters.value[MT_COUNTER_USER_FIRST + i];
+    now->known |= t->host_counters.known;
+    mt_os_lock_release(t->lock);
 }
 
 void mt_requests_claim(struct tracer *t)

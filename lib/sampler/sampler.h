@@ -67,6 +67,9 @@ struct tracer {
     struct mt_user_claim claims[MT_USER_CLAIMS];
     uint32_t n_claims;
     bool claims_changed;
+    struct mt_counter_words counter_words[MT_USER_COUNTERS]; /* constant once counted */
+    uint32_t n_counters;
+    struct mt_counters host_counters; /* set by the host, from USER_FIRST on */
     struct mt_levels levels; /* newest; present 0 = none yet */
     uint32_t levels_flags;
     int64_t levels_t_ns, levels_wall_ns;
@@ -135,6 +138,9 @@ void mt_requests_rolled_back(struct tracer *t);
 
 /* True when no more can be remembered before a commit. */
 bool mt_requests_want_commit(const struct tracer *t);
+
+/* Adds the host's counters to this tick's; last of all, as sources overwrite what is known. */
+void mt_requests_count(struct tracer *t);
 
 /* Appends the host's claims to the set. */
 void mt_requests_claim(struct tracer *t);

@@ -152,6 +152,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
         sample->levels = &w->levels[w->now];
     }
     measure(t, sample, begun_ns);
+    mt_requests_count(t);
     record_error = mt_recorder_sample(w->recorder, sample);
     publish(t, sample);
     tell_problems(t, sample->flags, error);
@@ -170,6 +171,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
         .wall_ns = mt_os_wall_ns(),
         .n_missed = request->n_missed,
         .counters = &w->counters[w->now],
+        .counter_words = t->counter_words,
         .levels = &w->levels[1 - w->now],
         .n_regions = w->snapshot.n_regions,
     };
@@ -185,5 +187,6 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
         return look_and_record(t, &sample, begun_ns);
     measure(t, &sample, begun_ns);
     publish(t, &sample);
+    mt_requests_count(t);
     return mt_recorder_sample(w->recorder, &sample);
 }

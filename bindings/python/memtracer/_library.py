@@ -4,7 +4,9 @@ import ctypes
 import ctypes.util
 import os
 
-TYPE_CAPACITY = 64
+from .constants import COLUMNS, TYPE_CAPACITY
+
+__all__ = ["COLUMNS", "TYPE_CAPACITY", "library"]
 
 
 class Options(ctypes.Structure):
@@ -14,10 +16,6 @@ class Options(ctypes.Structure):
                 ("log", ctypes.c_void_p), ("log_user", ctypes.c_void_p),
                 ("label", ctypes.c_char_p), ("pid", ctypes.c_uint32),
                 ("reserved", ctypes.c_uint32), ("stack_min_bytes", ctypes.c_uint64)]
-
-
-COLUMNS = ("size", "committed", "charged", "private", "ws", "ws_private", "ws_shareable",
-           "ws_shared", "pss", "swap", "locked", "huge", "lazy_free", "blocks", "largest")
 
 
 class TypeBytes(ctypes.Structure):
@@ -48,11 +46,21 @@ _SIGNATURES = {
     "tracer_pause": (ctypes.c_int, [ctypes.c_void_p]),
     "tracer_resume": (ctypes.c_int, [ctypes.c_void_p]),
     "tracer_mark": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]),
+    "tracer_type_add": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+                                       ctypes.POINTER(ctypes.c_uint32)]),
+    "tracer_claim": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                                    ctypes.c_uint32, ctypes.c_char_p]),
+    "tracer_unclaim": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]),
+    "tracer_counter_add": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p,
+                                          ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint32)]),
+    "tracer_counter_set": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_int64]),
+    "tracer_last_problem": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t]),
     "tracer_get_totals": (ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(Totals)]),
     "tracer_get_stats": (ctypes.c_int, [ctypes.c_void_p, ctypes.POINTER(Stats)]),
     "tracer_type_name": (ctypes.c_char_p, [ctypes.c_uint32]),
     "tracer_error_name": (ctypes.c_char_p, [ctypes.c_int]),
     "tracer_last_error": (ctypes.c_char_p, []),
+    "tracer_query_sql": (ctypes.c_char_p, [ctypes.c_char_p]),
     "tracer_version_string": (ctypes.c_char_p, []),
 }
 

@@ -3,7 +3,8 @@
 import pathlib
 import sqlite3
 
-APPLICATION_ID = 0x6D747263
+from ._library import library
+from .constants import APPLICATION_ID
 
 
 class Recording:
@@ -38,6 +39,14 @@ class Recording:
         names = [d[0] for d in cursor.description]
         columns = list(zip(*cursor.fetchall())) or [() for _ in names]
         return {name: list(column) for name, column in zip(names, columns)}
+
+    @staticmethod
+    def query(name):
+        """The SQL of a query that memtracer brings, by its name."""
+        sql = library().tracer_query_sql(name.encode())
+        if sql is None:
+            raise ValueError("there is no query %s" % name)
+        return sql.decode()
 
     def steps(self):
         """View punctuated_growth: the steps in which memory grew and stayed."""

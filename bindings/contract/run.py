@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the scenarios of README.md in a language, or in all: run.py BUILD SOURCE [LANGUAGE]
+
+Builds the binding against BUILD, below BUILD/contract, and runs its tests. Fails when a scenario
+fails or has no test. Exit 77 = skipped, a tool is missing. Without LANGUAGE: all, as a table.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BINDINGS = os.path.dirname(HERE)
+
+
+class Missing(Exception):
+    """A tool that a language needs is not there."""
+
+
+def need(*tools):
+    for tool in tools:
+        if not shutil.which(tool):
+            raise Missing("there is no " + tool)
+
+
+def environment(build, source, scratch):
+    env = dict(os.environ)
+    lib = os.path.join(build, "lib")
+    env.update(
+        C_INCLUDE_PATH=source + "/include", CPLUS_INCLUDE_PATH=source + "/include",
+        PKG_CONFIG_PATH=os.path.join(build, "meson-uninstalled"), LIBRARY_PATH=lib,
+        LD_LIBRARY_PATH=lib, MEMTRACER_LIBRARY=os.path.join(lib, "libmemtracer.so"),
+        CARGO_TARGET_DIR=os.path.join(scratch, "rust"))
+    # malloc raises this limit when a large block is freed, and then serves a leak from memory that
+    # it had kept: nothing would grow. Set, it stays.
+    env["MALLOC_MMAP_THRESHOLD_"] = "131072"
+    cli = os.path.join(build, "tools", "memtracer")
+    if os.path.exists(cli):
+        env["MEMTRACER_CLI"] = cli
+    return env
+
+
+def run(command, env, folder):
+    done = subprocess.run(command, env=env, cwd=folder, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+    return done.returncode, done.stdout
+
+
+def node(env, scratch):
+    need("node", "pkg-config", "cc")
+    folder = os.path.join(BINDINGS, "node")
+    version = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, encoding="utf-8").stdout
+    if int(re.match(r"v(\d+)", version).group(1)) < 20:
+        raise Missing("the tests need Node 20, this is " + version.strip())
+    for out, sources in (("memtracer", ["src/addon.c", "src/addon_reader.c"]),
+                         ("native", ["test/native.c"])):
+        path = os.path.join(scratch, out + ".node")
+        code, said = run(["node", "build.js", *sources, "-o", path], env, folder)
+        if "node_api.h is in none of" in said:
+            raise Missing("there are no headers of Node-API")
+        if code:
+            return code, said
+    env["MEMTRACER_ADDON"] = os.path.join(scratch, "memtracer.node")
+    env["MEMTRACER_TEST_ADDON"] = os.path.join(scratch, "native.node")
+    return run(["node", "--expose-gc", "--test-reporter=tap", "--test", "test/"], env, folder)
+
+
+def rust(env, scratch):
+    need("cargo", "pkg-config")
+    return run(["cargo", "test", "--offline", "--", "--test-threads=1"], env,
+               os.path.join(BINDINGS, "rust"))
+
+
+def python(env, scratch):
+    need("cc")
+    return run([sys.executable, "tests/test_contract.py", "-v"], env,
+               os.path.join(BINDINGS, "python"))
+
+
+LANGUAGES = {"node": node, "rust": rust, "python": python}
+OUTCOMES = [  # tap, cargo, unittest
+    re.compile(r"^\s*(?P<bad>not )?ok \d+ - test_(?P<n>\d{3})_\w+(?P<skip> # SKIP.*)?$", re.M),
+    re.compile(r"^test test_(?P<n>\d{3})_\w+ \.\.\. (?:ok|(?P<bad>FAILED))$", re.M),
+    re.compile(r"^test_(?P<n>\d{3})_\w+ .*\.\.\. (?:ok|(?P<skip>skipped.*)|(?P<bad>FAIL|ERROR))$",
+               re.M),
+]
+
+
+def numbers():
+    with open(os.path.join(HERE, "README.md"), encoding="utf-8") as f:
+        return re.findall(r"^\| (\d{3}) \|", f.read(), re.M)
+
+
+def outcomes(said):
+    result = {}
+    for pattern in OUTCOMES:
+        for m in pattern.finditer(said):
+            found = m.groupdict()
+            result[m.group("n")] = "FAILED" if found.get("bad") else \
+                "skipped" if found.get("skip") else "ok"
+    return result
+
+
+def try_language(name, build, source):
+    """(outcome of each scenario, output, exit code)"""
+    scratch = os.path.join(build, "contract", name)
+    os.makedirs(scratch, exist_ok=True)
+    code, said = LANGUAGES[name](environment(build, source, scratch), scratch)
+    return outcomes(said), said, code
+
+
+def one(name, build, source):
+    try:
+        found, said, code = try_language(name, build, source)
+    except Missing as e:
+        print("skipped:", e)
+        return 77
+    lacking = [n for n in numbers() if n not in found]
+    print(said)
+    if lacking:
+        print("no test of", ", ".join(lacking))
+    return 1 if code or lacking or "FAILED" in found.values() else 0
+
+
+def table(build, source):
+    columns, bad = {}, False
+    for name in LANGUAGES:
+        try:
+            columns[name], _, code = try_language(name, build, source)
+            bad = bad or code != 0
+        except Missing as e:
+            columns[name] = {}
+            print("%s: skipped, %s" % (name, e))
+    print("| scenario | " + " | ".join(columns) + " |")
+    print("|---|" + "---|" * len(columns))
+    for n in numbers():
+        row = [c.get(n, "–") for c in columns.values()]
+        bad = bad or "FAILED" in row
+        print("| %s | %s |" % (n, " | ".join(row)))
+    return 1 if bad else 0
+
+
+def main():
+    build, source = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    sys.exit(one(sys.argv[3], build, source) if len(sys.argv) > 3 else table(build, source))
+
+
+main()

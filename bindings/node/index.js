@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// memtracer for Node: which kind of memory does this process hold, and when did it grow?
+//
+//     const { Tracer, Recording } = require('memtracer')
+//     const t = new Tracer('app.db', { runtimeCounters: true })
+//     t.mark('cache filled')
+//     t.stop()
+//     new Recording('app.db').rows('SELECT * FROM punctuated_growth')
+//
+// The sampler is a native thread that never calls into JavaScript. The file is described in
+// memtracer(7).
+'use strict'
+
+const path = require('path')
+const v8 = require('v8')
+const constants = require('./constants.json')
+const native = require(process.env.MEMTRACER_ADDON || path.join(__dirname, 'build/memtracer.node'))
+
+const COLUMNS = constants.COLUMNS
+const STATES = {}
+const TYPES = {}
+for (const [name, value] of Object.entries(constants)) {
+  if (name.startsWith('STATE_')) STATES[value] = name.slice(6).toLowerCase()
+  if (name.startsWith('TYPE_')) TYPES[value] = name.slice(5).toLowerCase()
+}
+
+// What V8 and Node say of themselves, in bytes.
+const RUNTIME = {
+  v8_heap_used: ['live and dead objects in V8\'s heap', (h) => h.used_heap_size],
+  v8_heap_total: ['V8\'s heap, used and kept', (h) => h.total_heap_size],
+  v8_malloced: ['malloc by V8 itself', (h) => h.malloced_memory],
+  v8_external: ['native memory that objects own, as told to V8', (h) => h.external_memory],
+  array_buffers: ['memory of ArrayBuffer and Buffer', (h, m) => m.arrayBuffers],
+}
+
+class Counter {
+  constructor(tracer, name, unit, description) {
+    this.tracer = tracer
+    this.id = native.counterAdd(tracer.handle, name, unit, description)
+  }
+
+  /** The value as of now; the next sample stores it. */
+  set(value) {
+    native.counterSet(this.tracer.handle, this.id, value)
+  }
+}
+
+class Tracer {
+  /** Records this process (or `pid`) into the file `path` until stop(). */
+  constructor(path, options = {}) {
+    this.handle = native.start(String(path), options, options.label)
+    this.types = { ...TYPES }
+    if (options.runtimeCounters) this.watchRuntime(options.intervalMs || 1000)
+  }
+
+  watchRuntime(intervalMs) {
+    this.runtime = Object.entries(RUNTIME).map(([name, [description, read]]) =>
+      [new Counter(this, name, 'bytes', description), read])
+    this.timer = setInterval(() => this.countRuntime(), intervalMs)
+    this.timer.unref()
+    this.countRuntime()
+  }
+
+  countRuntime() {
+    if (!this.runtime || !this.handle) return
+    const heap = v8.getHeapStatistics()
+    const memory = process.memoryUsage()
+    for (const [counter, read] of this.runtime) counter.set(read(heap, memory))
+  }
+
+  /** Takes a last sample and closes the file. Stopping again does nothing. */
+  stop() {
+    if (!this.handle) return
+    clearInterval(this.timer)
+    this.countRuntime()
+    const handle = this.handle
+    this.handle = undefined
+    native.stop(handle)
+  }
+
+  /** Notes that something happened now. */
+  mark(label) {
+    this.countRuntime()
+    native.mark(this.handle, label)
+  }
+
+  /** Takes one full sample now, and waits for it. */
+  sample() {
+    this.countRuntime()
+    native.sample(this.handle)
+  }
+
+  flush() {
+    native.flush(this.handle)
+  }
+
+  pause() {
+    native.pause(this.handle)
+  }
+
+  resume() {
+    native.resume(this.handle)
+  }
+
+  /** Adds a memory type of the program's own, or finds the one of that name. */
+  addType(name, description) {
+    const type = native.typeAdd(this.handle, name, description)
+    this.types[type] = name
+    return type
+  }
+
+  /** The memory of an ArrayBuffer or Buffer belongs to `type` from the next sample on. */
+  claim(buffer, type, label) {
+    native.claim(this.handle, buffer, type, label)
+  }
+
+  unclaim(buffer) {
+    native.unclaim(this.handle, buffer)
+  }
+
+  /** Adds a counter of the program's own, or finds the one of that name. */
+  addCounter(name, { unit = 'count', description } = {}) {
+    return new Counter(this, name, unit, description)
+  }
+
+  /** {type: {column: bytes or null}} of the newest sample. */
+  totals() {
+    const result = {}
+    for (const [type, known, ...values] of native.totals(this.handle))
+      result[this.types[type] || String(type)] = Object.fromEntries(
+        COLUMNS.map((c, i) => [c, (known >>> i) & 1 ? values[i] : null]))
+    return result
+  }
+
+  /** What the tracer did and cost. */
+  stats() {
+    const stats = native.stats(this.handle)
+    return { ...stats, state: STATES[stats.state] || String(stats.state) }
+  }
+
+  lastProblem() {
+    return native.lastProblem(this.handle)
+  }
+}
+
+class Recording {
+  /** Opens a memtracer file read-only, also while it is being recorded. */
+  constructor(path) {
+    this.handle = native.readerOpen(String(path))
+  }
+
+  /** Runs one SELECT, or a query that memtracer brings by its name; rows as objects. */
+  rows(sql, params = []) {
+    return native.readerQuery(this.handle, sql, params)
+  }
+
+  /** View punctuated_growth: the steps in which memory grew and stayed. */
+  steps() {
+    return this.rows('SELECT * FROM punctuated_growth')
+  }
+
+  close() {
+    native.readerClose(this.handle)
+  }
+}
+
+if (Symbol.dispose) {
+  Tracer.prototype[Symbol.dispose] = Tracer.prototype.stop
+  Recording.prototype[Symbol.dispose] = Recording.prototype.close
+}
+
+module.exports = { Tracer, Recording, Counter, constants, version: native.version }
