@@ -61,7 +61,7 @@ static void bind_both(struct mt_recorder *r, enum mt_statement find, enum mt_sta
 
 static int frame_row(struct mt_recorder *r, const struct mt_place *p, int64_t *out)
 {
-    int64_t path, code;
+    int64_t path = 0, code = 0;
     int error;
 
     mt_db_bind_text(r->sql[MT_SQL_STRING_FIND], 1, p->path);
@@ -69,6 +69,7 @@ static int frame_row(struct mt_recorder *r, const struct mt_place *p, int64_t *o
     error = find_or_insert(r, MT_SQL_STRING_FIND, MT_SQL_STRING, &path);
     if (error)
         return error;
+    mt_sweep_note(r, path);
     bind_both(r, MT_SQL_CODE_FIND, MT_SQL_CODE, 1, path);
     mt_db_bind_text(r->sql[MT_SQL_CODE_FIND], 2, p->build_id);
     mt_db_bind_text(r->sql[MT_SQL_CODE], 2, p->build_id);

@@ -145,7 +145,7 @@ int mt_sweep_some(struct mt_recorder *r)
 
     if (!w->active)
         return begin_sweep(r);
-    if (w->stage < MT_COUNT_OF(users))
+    if ((size_t)w->stage < MT_COUNT_OF(users))
         return read_users(r, r->sql[users[w->stage]]);
     return delete_unused(r);
 }

@@ -259,7 +259,7 @@ static void the_allocators_counters_stay_known(void **state)
  * there is no such file. */
 static bool read_records(const char *path, uint64_t *out_rss, uint64_t *out_size)
 {
-    static char text[1 << 20];
+    static char text[16 << 20]; /* thousands of records of 700 bytes */
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
     ssize_t n;

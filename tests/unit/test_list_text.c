@@ -49,7 +49,8 @@ static int play(struct mt_list_text *t, unsigned which, struct mt_list_differenc
 {
     script_bytes = script_at = 0;
     for (unsigned i = 0; i < n_lines[which]; i++)
-        script_bytes += (size_t)sprintf(script + script_bytes, "%s\n", lines[which][i]);
+        script_bytes +=
+            (size_t)snprintf(script + script_bytes, LINE_BYTES + 1, "%s\n", lines[which][i]);
     interrupts = 1;
     t->read = read_script;
     return mt_list_text_read(t, 0, d);
