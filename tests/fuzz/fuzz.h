@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Called for each input, by libFuzzer or by replay.c. Returns 0. */
+/* Called for each input, by libFuzzer or by replay_corpus.c. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 
 #define FUZZ_CHECK(fact)                                                                           \
