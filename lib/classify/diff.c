@@ -73,6 +73,20 @@ struct walk {
     struct mt_change_list *out;
 };
 
+/* Why pages are private is found out now and then; until then it is as it was. */
+static void inherit_why(const struct mt_interval *old, struct mt_interval *now)
+{
+    bool same = now->explained && old->explained && now->relocated == old->relocated &&
+                now->written == old->written;
+
+    now->recorded_why = old->recorded_why && (same || !now->explained);
+    if (now->explained)
+        return;
+    now->explained = old->explained;
+    now->relocated = old->relocated;
+    now->written = old->written;
+}
+
 static void inherit(struct walk *w, uint32_t i, uint32_t j)
 {
     const struct mt_interval *old = &w->before->items[i];
@@ -82,6 +96,7 @@ static void inherit(struct walk *w, uint32_t i, uint32_t j)
         now->row = old->row;
         now->recorded_ws = old->recorded_ws;
         now->recorded_swap = old->recorded_swap;
+        inherit_why(old, now);
     } else if (old->row && continues(old, now)) {
         w->out->continued[j] = old->row;
     }

@@ -125,6 +125,18 @@ static void count(struct mt_work *w, uint8_t *depth)
         w->cannot_count = true;
 }
 
+/* Who asks for a sample gets to know why pages of images are private: that takes a while. */
+static void explain(struct tracer *t, const struct mt_sample *sample)
+{
+    struct mt_work *w = t->work;
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (!(sample->flags & MT_SAMPLE_EXPLICIT) || (t->options.flags & TRACER_F_NO_REGIONS))
+        return;
+    mt_claimer_explain(w->claimer, list->items, list->n,
+                       mt_os_monotonic_ns() + (int64_t)t->options.budget_ns);
+}
+
 /* List, claims and the intervals they make, all anew when a list had to grow for them. */
 static int lay_out(struct tracer *t, const struct mt_sample *sample)
 {
@@ -167,6 +179,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
         mt_classify_carry(&w->intervals[1 - w->now], list);
     count(w, &sample->depth);
     mt_classify_settle(&w->snapshot, list);
+    explain(t, sample);
     sample->flags |= w->snapshot.flags;
     sample->flags |=
         mt_classify_totals(&w->snapshot, list, &w->counters[w->now], &w->levels[w->now]);
