@@ -48,8 +48,8 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
  * this thread. Where that allocator keeps this thread's memory apart, it becomes TRACER. */
 void mt_claimer_own_address(struct mt_claimer *c, uint64_t address);
 
-/* Who serves malloc in the process, as far as is known when the claimer is opened: "glibc",
- * "jemalloc" …; "" = unknown. */
+/* Who serves malloc in the process, as far as is known by now: "glibc", "jemalloc" …; "" =
+ * unknown, as of another process before the first collection. A constant: it needs no copy. */
 const char *mt_claimer_allocator(const struct mt_claimer *c);
 
 /* Adds the allocator's own counters (HEAP_…) that are known; may take the allocator's locks, so

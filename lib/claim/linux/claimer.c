@@ -27,6 +27,7 @@ struct mt_claimer {
     struct mt_arenas *arenas;
     struct mt_chunks *chunks;
     struct mt_image_data *image_data;
+    bool searched_program; /* for an allocator, in vain or not */
 };
 
 static void remember_flags(struct mt_claimer *c)
@@ -44,6 +45,11 @@ static void find_allocator(struct mt_claimer *c)
 {
     if (!c->look.self || c->look.allocator == MT_ALLOCATOR_UNKNOWN)
         c->look.allocator = mt_allocator_detect(&c->look);
+    if (c->look.allocator != MT_ALLOCATOR_UNKNOWN || c->look.out->n_modules != 1 ||
+        c->searched_program)
+        return;
+    c->searched_program = true;
+    c->look.allocator = mt_allocator_linked_in(&c->look);
 }
 
 static void collect_names(struct mt_claimer *c)

@@ -124,11 +124,13 @@ static bool read_original(const struct mt_relocations *r, const Elf64_Phdr *p, u
     return true;
 }
 
-/* True: something but marked bytes differs. */
+/* True: something but marked bytes differs. Eight bytes have one byte of marks. */
 static bool differs(const uint8_t *a, const uint8_t *b, const uint8_t *marks, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes; i++)
-        if (a[i] != b[i] && !(marks[i / 8] >> (i % 8) & 1))
+        if (i % 8 == 0 && (marks[i / 8] == 0xff || !memcmp(a + i, b + i, 8)))
+            i += 7;
+        else if (a[i] != b[i] && !(marks[i / 8] >> (i % 8) & 1))
             return true;
     return false;
 }
