@@ -17,7 +17,7 @@
 #define TAG_RELR_BYTES 35
 #define TAG_RELR 36
 #define DYNAMIC_ENTRIES_MOST 128u
-#define TABLE_BYTES_MOST (UINT64_C(1) << 32)
+#define TABLE_BYTES_MOST (UINT64_C(64) << 20)
 #define CHUNK_BYTES 24576u /* a multiple of every entry's size */
 #define GOT_HEAD_BYTES 24u
 
