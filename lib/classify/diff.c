@@ -75,11 +75,26 @@ struct walk {
     uint32_t first, before_end, after_end; /* what is not equal at both ends of the lists */
 };
 
+/* Why pages are private is found out now and then; until then it is as it was. */
+static void inherit_why(const struct mt_interval *old, struct mt_interval *now)
+{
+    bool same = now->explained && old->explained && now->relocated == old->relocated &&
+                now->written == old->written;
+
+    now->recorded_why = old->recorded_why && (same || !now->explained);
+    if (now->explained)
+        return;
+    now->explained = old->explained;
+    now->relocated = old->relocated;
+    now->written = old->written;
+}
+
 static void take_row(const struct mt_interval *old, struct mt_interval *now)
 {
     now->row = old->row;
     now->recorded_ws = old->recorded_ws;
     now->recorded_swap = old->recorded_swap;
+    inherit_why(old, now);
 }
 
 /* Most of two lists is equal, from both ends: what is between is all that needs the walks. */

@@ -283,6 +283,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
     mt_recorder_forget_counters(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
+    r->allocator = NULL;
     r->open = false;
 }
 

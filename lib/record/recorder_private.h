@@ -65,6 +65,7 @@ struct mt_recorder {
     int64_t type_rows[MT_TYPE_CAPACITY]; /* ids in the file: user types may have moved */
     int64_t counter_rows[MT_COUNTER_CAPACITY]; /* the same of counters; 0 = not in the file yet */
     struct mt_user_type user_types[MT_USER_TYPES];
+    const char *allocator; /* as last written; NULL = not in the file for sure */
     uint64_t max_file_bytes;
     uint64_t file_bytes;
     int wal_pages; /* as of the last commit */

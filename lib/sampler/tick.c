@@ -155,6 +155,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
 
     error = mt_observe(t, sample, begun_ns);
     sample->n_regions = w->snapshot.n_regions;
+    sample->allocator = mt_claimer_allocator(w->claimer);
     if (!error) {
         compare(t, sample);
         sample->levels = &w->levels[w->now];

@@ -125,7 +125,10 @@ CREATE TABLE region (
     confidence TEXT NOT NULL,         -- of the type: A certain, B very likely, C heuristic
     ws INTEGER,                       -- resident when all pages were last counted
     swap INTEGER,                     -- swapped out at that time
-    private INTEGER                   -- of ws, what is in no file: written or relocated
+    private INTEGER,                  -- of ws, what is in no file: written or relocated
+    relocated INTEGER,                -- of private, data of an image: pages as the loader left them
+    written INTEGER                   -- … and those written since; both as of the last sample that
+                                      -- was asked for, NULL = not found out
 ) STRICT;
 CREATE INDEX region_by_run ON region(run, first_sample);
 CREATE INDEX region_by_end ON region(run, last_sample) WHERE last_sample IS NOT NULL;
