@@ -59,17 +59,20 @@ struct mt_recorder {
     int64_t run;
     struct mt_position at, committed;
     struct mt_extension more;
-    uint32_t again;                      /* MT_AGAIN_… */
-    struct mt_levels levels;             /* as last written */
-    struct mt_counters counters;         /* as last written */
-    int64_t type_rows[MT_TYPE_CAPACITY]; /* ids in the file: user types may have moved */
+    uint32_t again;                            /* MT_AGAIN_… */
+    struct mt_levels levels;                   /* as last written */
+    struct mt_counters counters;               /* as last written */
+    int64_t type_rows[MT_TYPE_CAPACITY];       /* ids in the file: user types may have moved */
     int64_t counter_rows[MT_COUNTER_CAPACITY]; /* the same of counters; 0 = not in the file yet */
     struct mt_user_type user_types[MT_USER_TYPES];
     uint64_t max_file_bytes;
     uint64_t file_bytes;
     int wal_pages; /* as of the last commit */
     bool wal;
-    bool open; /* a transaction was begun */
+    bool open;            /* a transaction was begun */
+    bool unsynced;        /* something was committed since the last sync of the -wal */
+    int64_t synced_ns;    /* monotonic */
+    int64_t sync_each_ns; /* syncs are at least so far apart */
     struct mt_retention retention;
     struct mt_event_rows *events; /* of exact events; NULL = none yet */
 };
