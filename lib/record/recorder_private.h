@@ -103,6 +103,8 @@ void mt_recorder_lists_undo(const struct mt_position *before, const struct mt_sa
 /* recorder_events.c: the events of the open transaction are in the file, or gone. */
 void mt_recorder_events_committed(struct mt_recorder *r);
 void mt_recorder_events_forget(struct mt_recorder *r);
+/* Rows of stacks may be gone. */
+void mt_recorder_stacks_forget(struct mt_recorder *r);
 
 /* seed.c: fixed rows, where missing. */
 int mt_seed(struct mt_db *db);
