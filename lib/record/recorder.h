@@ -39,7 +39,8 @@ int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint3
                      const char *label);
 int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name, const char *description);
 
-/* Keeps a state of the run ("recording", "degraded", …) with its sentence. */
+/* Keeps a state of the run ("recording", "degraded", …); its sentence joins those before it, each
+ * once, so that the end of a run does not take away what it lacked. */
 int mt_recorder_state(struct mt_recorder *r, const char *state, const char *detail);
 
 /* What is committed outlives this process; it is synced, so that it outlives the machine, too, once

@@ -202,6 +202,10 @@ static void C16_no_call_that_is_not_listed(void **state)
     guest_run(listed_calls_only);
     guest_run(needed_calls_only);
     guest_whole_file();
+    assert_int_equal(host_ask("SELECT count(*) FROM run WHERE state = 'stopped' AND "
+                              "state_detail LIKE '%descriptor%'")
+                         .integer,
+                     1);
 }
 
 /* ---- a filter that ends the thread ---- */

@@ -9,7 +9,7 @@ CREATE TABLE run (
     uuid TEXT NOT NULL,               -- of this run, random
     label TEXT NOT NULL,              -- options.label, else the program's name
     state TEXT NOT NULL,              -- recording, degraded, suspended, stopped, ended, interrupted
-    state_detail TEXT NOT NULL DEFAULT '', -- a sentence where the state needs one
+    state_detail TEXT NOT NULL DEFAULT '', -- sentences: what was lost on the way, how it ended
     host TEXT NOT NULL,               -- host name
     os TEXT NOT NULL,                 -- system, release, machine
     pid INTEGER NOT NULL,             -- the watched process
