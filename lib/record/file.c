@@ -222,8 +222,9 @@ int mt_file_check_alive(struct mt_db *db)
 int mt_file_interrupt_runs(struct mt_db *db)
 {
     return mt_db_script(db,
-                        "UPDATE run SET state = 'interrupted', state_detail = 'the process ended "
-                        "without stopping its tracer' "
+                        "UPDATE run SET state = 'interrupted', state_detail = "
+                        "iif(state_detail = '', '', state_detail || '; ') || "
+                        "'the process ended without stopping its tracer' "
                         "WHERE state IN ('recording', 'degraded', 'suspended')",
                         "note that an earlier run was cut off");
 }

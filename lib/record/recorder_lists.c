@@ -18,7 +18,7 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     int64_t row = id < r->string_capacity ? r->string_rows[id] : 0;
 
     if (row)
-        mt_sweep_note(r, row);
+        mt_sweep_note(r, MT_SWEEP_NAMES, row);
     if (row || *error)
         return row;
     sqlite3_bind_text(find, 1, text, (int)bytes, SQLITE_STATIC);
@@ -30,7 +30,7 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     }
     if (!*error && id < r->string_capacity)
         r->string_rows[id] = row;
-    mt_sweep_note(r, row);
+    mt_sweep_note(r, MT_SWEEP_NAMES, row);
     return row;
 }
 
