@@ -35,7 +35,7 @@ static const char help[] =
     "lowest value before and the lowest after it in the run, so that growth, a fall and steps\n"
     "have none; a run's swing is what is passed in a twentieth of its time; noise is the root of\n"
     "the sum of both runs' squares, at least 64 KiB, and between two runs at least 256 KiB and\n"
-    "2 % of the larger level. Beyond: more than that, up or down. The tracer's own memory is\n"
+    "2 % of the larger level. Over: more than that, up or down. The tracer's own memory is\n"
     "shown, but no difference.\n"
     "Exit: 0 nothing differs beyond noise, 1 usage, 2 a file or moment is not there, 3 a type\n"
     "differs beyond noise.\n";
@@ -60,7 +60,7 @@ static void print_table(const struct difference *d, bool exact)
 {
     static const struct table_column columns[] = {
         {"Type", CELL_TEXT},   {"Before", CELL_BYTES},        {"Held", CELL_CHANGE},
-        {"Noise", CELL_BYTES}, {"Beyond", CELL_TEXT},         {"Commit", CELL_CHANGE},
+        {"Noise", CELL_BYTES}, {"Over", CELL_TEXT},           {"Commit", CELL_CHANGE},
         {"Size", CELL_CHANGE}, {"Blocks", CELL_COUNT_CHANGE},
     };
     static const int shown[] = {DIFFERENCE_COMMITTED, DIFFERENCE_SIZE, DIFFERENCE_BLOCKS};
