@@ -9,6 +9,7 @@
 #define TOOL_ENVIRONMENT 2 /* a file, a process or the system is not as needed */
 #define TOOL_NOTHING 3     /* asked and answered: there is nothing there */
 #define TOOL_LEAK 3        /* verdict, check: memory grows on */
+#define TOOL_DIFFERS 3     /* diff: more than noise */
 #define TOOL_TOO_SHORT 4   /* verdict, check: it cannot be told yet */
 
 struct command {

@@ -144,6 +144,8 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
     bool reclaimed = false;
     int error = load_all(j, o->measure);
 
+    if (!error)
+        mt_judging_join_moves(j);
     choose_limit(j, o->limit_bytes, &limit, &bytes);
     if (!error)
         error = mt_judging_judge(j, (const int64_t *const *)j->values, j->s->n_types, bytes, &v);
