@@ -127,6 +127,7 @@ struct mt_interval {
     uint32_t protection;
     uint8_t type;
     char confidence;
+    bool stale;           /* pages are of an earlier look: to be counted anew */
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
     uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;
