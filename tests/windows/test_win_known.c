@@ -231,6 +231,8 @@ static void a_library_is_an_image(void **state)
     assert_true(sum_of_images() > images);
     assert_int_equal(moved(MT_TYPE_IMAGE, MT_COLUMN_SIZE), sum_of_images() - images);
     FreeLibrary(library);
+    look_now();
+    assert_int_equal(moved(MT_TYPE_IMAGE, MT_COLUMN_SIZE), sum_of_images() - images);
 }
 
 int main(void)

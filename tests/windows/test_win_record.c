@@ -76,6 +76,29 @@ static void the_run_says_where_it_ran(void **state)
         host_ask("SELECT abs(start_wall_ns - process_start_ns) < 600e9 FROM run").integer, 1);
 }
 
+static void an_interval_of_0_is_a_second(void **state)
+{
+    tracer *t = host_start(0, 0);
+
+    (void)state;
+    assert_int_equal(tracer_stop(t), 0);
+    assert_int_equal(host_ask("SELECT interval_ms FROM run").integer, 1000);
+}
+
+/* Deadlines are absolute: those kept and those missed add up to the time that has passed, however
+ * long each tick took. */
+static void no_deadline_is_lost(void **state)
+{
+    tracer *t = host_start(10, 0);
+
+    (void)state;
+    Sleep(1500);
+    assert_int_equal(tracer_stop(t), 0);
+    assert_in_range(
+        host_ask("SELECT abs(sum(ticks + missed) - max(until_ns) / 10000000) FROM sample").integer,
+        0, 4);
+}
+
 /* The tracer's own blocks and the stack of its thread are of type tracer and of no other. */
 static void the_tracer_shows_its_own_cost(void **state)
 {
@@ -320,6 +343,8 @@ int main(int argc, char **argv)
 #define WITH_FILE(f) cmocka_unit_test_setup_teardown(f, host_begin, host_end)
     const struct CMUnitTest tests[] = {
         WITH_FILE(the_run_says_where_it_ran),
+        WITH_FILE(an_interval_of_0_is_a_second),
+        WITH_FILE(no_deadline_is_lost),
         WITH_FILE(the_tracer_shows_its_own_cost),
         WITH_FILE(a_punctuated_leak_is_three_rows),
         WITH_FILE(another_reads_while_it_is_recorded),
