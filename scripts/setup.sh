@@ -3,7 +3,8 @@
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
 # what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
-# the programs of others that suite `real` watches, and musl-gcc.
+# the programs of others that suite `real` watches, musl-gcc, and what checks packaging and the
+# bindings: Go, CMake, abidiff, mandoc, lintian.
 
 missing_packages()
 {
@@ -23,7 +24,20 @@ missing_packages()
     have sqlite3 || echo sqlite3
     have python3 || echo python3
     have pmccabe || echo pmccabe
-    [ -z "${WANT_REAL-}" ] || real_programs
+    [ -z "${WANT_REAL-}" ] || { real_programs; packaging_programs; }
+}
+
+# Without them the tests of suites `install`, `man`, `bindings` that need them are skipped.
+packaging_programs()
+{
+    have go || echo golang-go
+    have cmake || echo cmake
+    have abidw || echo abigail-tools
+    have mandoc || echo mandoc
+    have lintian || echo lintian
+    have dpkg-buildpackage || echo dpkg-dev
+    have dh || echo debhelper
+    python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
 }
 
 # What suite `real` runs, and the compiler of test `musl`; without them they are skipped.

@@ -21,6 +21,7 @@ struct command {
 
 extern const struct command command_run;
 extern const struct command command_record;
+extern const struct command command_top;
 extern const struct command command_show;
 extern const struct command command_timeline;
 extern const struct command command_steps;
