@@ -351,8 +351,10 @@ int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *option
 
     if (!error && (!r || !out))
         error = mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
-    if (!error)
-        error = mt_series_open(r, &o, &s);
+    if (error)
+        return error;
+    mt_read_begin(r);
+    error = mt_series_open(r, &o, &s);
     if (error)
         return error;
     j.s = s;
