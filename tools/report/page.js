@@ -77,6 +77,12 @@
 
     // ---- chart ----
     let column = "ws", stacked = true, plot = null, cursorAt = n;
+    const seen = { min: time[0], max: time[n] }; // the part one looks at, for the next plot
+    const keepRange = (u, key) => {
+        if (key !== "x" || u !== plot || !(u.scales.x.max > u.scales.x.min)) return;
+        seen.min = u.scales.x.min;
+        seen.max = u.scales.x.max;
+    };
     const shown = () => data.types.map((type, k) => k).filter((k) => data.types[k] !== "free");
     const series = () => {
         const values = shown().map((k) => expand(k, data.columns.indexOf(column)));
@@ -143,7 +149,6 @@
     };
     const build = () => {
         const list = series(), host = byId("chart");
-        const scale = plot ? { min: plot.scales.x.min, max: plot.scales.x.max } : null;
         if (plot) plot.destroy();
         const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") } };
         plot = new uPlot({
@@ -160,9 +165,9 @@
                 fill: s.fill ? colorOf(data.types[s.k]) : undefined, points: { show: false },
                 paths: uPlot.paths.stepped({ align: 1 }),
             }))),
-            hooks: { draw: [drawLines], setCursor: [moved] },
+            hooks: { draw: [drawLines], setCursor: [moved], setScale: [keepRange] },
         }, [time].concat(list.map((s) => s.v)), host);
-        if (scale) plot.setScale("x", scale);
+        plot.setScale("x", seen);
         window.memtracer = { plot, sample, time, moment: () => cursorAt };
     };
     let waiting = false;
