@@ -35,6 +35,24 @@ static void put_line(FILE *out, const char *tag, const char *text)
     fprintf(out, "</%s>\n", tag);
 }
 
+#define WORTH_A_WORD 65536 /* bytes that a quiet type moved */
+
+static void put_sentences(FILE *out, const tracer_verdict *v, bool worth_a_word)
+{
+    char text[SENTENCE_BYTES];
+
+    for (int growing = 1; growing >= 0; growing--)
+        for (uint32_t k = 0; k < v->n_types; k++) {
+            const tracer_type_verdict *t = v->types[k];
+            bool worth = t->growing || k == v->type || t->swing_bytes >= WORTH_A_WORD;
+
+            if ((int)(t->growing != 0) != growing || worth != worth_a_word)
+                continue;
+            sentence_type(v, k, text);
+            put_line(out, "li", text);
+        }
+}
+
 static void put_judged(FILE *out, const tracer_verdict *v)
 {
     char text[SENTENCE_BYTES];
@@ -48,19 +66,16 @@ static void put_judged(FILE *out, const tracer_verdict *v)
     fprintf(out, "<p class=\"verdict %s\">", v->leak ? "bad" : v->too_short ? "open" : "good");
     report_put_text(out, text, strlen(text));
     fputs("</p>\n<ul>\n", out);
-    for (int growing = 1; growing >= 0; growing--)
-        for (uint32_t k = 0; k < v->n_types; k++)
-            if ((int)(v->types[k]->growing != 0) == growing) {
-                sentence_type(v, k, text);
-                put_line(out, "li", text);
-            }
+    put_sentences(out, v, true);
     sentence_restarts(v, text);
     if (text[0])
         put_line(out, "li", text);
     sentence_limit(v, text);
     if (text[0])
         put_line(out, "li", text);
-    fputs("</ul>\n", out);
+    fputs("</ul>\n<details><summary>types at rest</summary><ul>\n", out);
+    put_sentences(out, v, false);
+    fputs("</ul></details>\n", out);
 }
 
 int report_verdict(struct report *r)

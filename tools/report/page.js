@@ -100,6 +100,8 @@
         c.beginPath();
         c.rect(box.left, 0, box.width, box.top + box.height);
         c.clip();
+        c.textAlign = "left";
+        c.textBaseline = "alphabetic";
         c.font = Math.round(11 * ratio) + "px system-ui, sans-serif";
         let last = -Infinity, lastText = -Infinity;
         for (const mark of data.marks) {
@@ -168,6 +170,7 @@
             hooks: { draw: [drawLines], setCursor: [moved], setScale: [keepRange] },
         }, [time].concat(list.map((s) => s.v)), host);
         plot.setScale("x", seen);
+        showKey(list.map((s) => data.types[s.k]));
         window.memtracer = { plot, sample, time, moment: () => cursorAt };
     };
     let waiting = false;
@@ -202,6 +205,11 @@
         return box;
     };
     const COUNTS = "blocks";
+    const showKey = (types) => byId("key").replaceChildren(...types.map((type) => {
+        const item = document.createElement("span");
+        item.append(swatch(type), type);
+        return item;
+    }));
     for (const row of byId("vmmap").tBodies[0].rows) {
         const type = row.cells[0].textContent;
         rows.set(type, row);
