@@ -20,7 +20,7 @@ static const struct command *const commands[] = {
     &command_sites,  &command_spikes, &command_verdict, &command_check,    &command_diff,
     &command_marks,  &command_events, &command_where,   &command_types,    &command_info,
     &command_sql,    &command_schema, &command_finish,  &command_import,   &command_export,
-    &command_report,
+    &command_report, &command_merge,
 };
 
 void complain(const char *format, ...)

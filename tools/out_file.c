@@ -70,7 +70,7 @@ int out_file_close(struct out_file *o, int code)
 
 void work_begin(struct work *w, const char *what)
 {
-    *w = (struct work){.what = what, .shows = terminal_has_progress()};
+    *w = (struct work){.what = what, .unit = "rows", .shows = terminal_has_progress()};
     w->shown_ns = platform_monotonic_ns();
     platform_hold_interrupts();
 }
@@ -87,7 +87,7 @@ static void show(struct work *w)
         fprintf(stderr, "\r%s: %" PRId64 " %%  ", w->what,
                 w->done < w->of ? w->done * 100 / w->of : 100);
     else
-        fprintf(stderr, "\r%s: %" PRId64 " rows  ", w->what, w->done);
+        fprintf(stderr, "\r%s: %" PRId64 " %s  ", w->what, w->done, w->unit);
     fflush(stderr);
 }
 

@@ -33,6 +33,7 @@ int out_file_rename(const char *temporary, const char *path);
 /* How far a long piece of work is. `what` names it: "export", "report", "merge". */
 struct work {
     const char *what;
+    const char *unit; /* of `done`; "rows" */
     int64_t done;
     int64_t of; /* 0 = not known */
     int64_t shown_ns;
