@@ -3,7 +3,7 @@
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
 # what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
-# the programs of others that suite `real` watches, and musl-gcc.
+# the programs of others that suites `real`, `report` and `export` use, and musl-gcc.
 
 missing_packages()
 {
@@ -26,7 +26,7 @@ missing_packages()
     [ -z "${WANT_REAL-}" ] || real_programs
 }
 
-# What suite `real` runs, and the compiler of test `musl`; without them they are skipped.
+# What suites `real`, `report` and `export` run, and the compiler of test `musl`; without them they are skipped.
 real_programs()
 {
     have musl-gcc || echo musl-tools
@@ -35,6 +35,9 @@ real_programs()
     have nginx || [ -x /usr/sbin/nginx ] || echo nginx-light
     have ab || echo apache2-utils
     have node || echo nodejs
+    have npm || echo npm
+    have chromium || echo chromium
+    have promtool || echo prometheus
     have javac || echo openjdk-17-jdk-headless
     /usr/bin/python3 -c 'import test.test_json' 2>/dev/null || echo libpython3-testsuite
 }
