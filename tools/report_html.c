@@ -112,7 +112,8 @@ static bool is_bytes(const char *name)
     return true;
 }
 
-static void put_cell(FILE *out, const char *name, const tracer_value *v)
+/* first: a name there is the name of the row. */
+static void put_cell(FILE *out, const char *name, const tracer_value *v, bool first)
 {
     char human[HUMAN_BYTES];
 
@@ -125,9 +126,9 @@ static void put_cell(FILE *out, const char *name, const tracer_value *v)
     else if (v->kind == TRACER_VALUE_NULL)
         fputs("<td class=\"n\" data-value=\"\">–</td>", out);
     else {
-        fputs("<td>", out);
+        fputs(first ? "<th scope=\"row\">" : "<td>", out);
         report_put_text(out, v->bytes, v->n_bytes);
-        fputs("</td>", out);
+        fputs(first ? "</th>" : "</td>", out);
     }
 }
 
@@ -148,7 +149,7 @@ static int put_row(void *user, uint32_t n_columns, const char *const *names,
     }
     fputs("<tr>", out);
     for (uint32_t i = 0; i < n_columns; i++)
-        put_cell(out, names[i], &values[i]);
+        put_cell(out, names[i], &values[i], i == 0);
     fputs("</tr>\n", out);
     return !work_step(t->r->work);
 }

@@ -40,7 +40,7 @@ class Page(html.parser.HTMLParser):
             self.table = self.rows.setdefault(attrs["id"], [])
         elif tag == "tr":
             self.table.append([])
-        elif tag == "td":
+        elif tag == "td" or (tag == "th" and attrs["scope"] == "row"):
             self.table[-1].append(attrs.get("data-value"))
 
     def handle_data(self, data):

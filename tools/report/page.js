@@ -73,6 +73,14 @@
     const seconds = (s) => s < 120 ? s.toFixed(s < 10 ? 2 : 1) + " s"
         : s < 7200 ? Math.floor(s / 60) + " min " + Math.floor(s % 60) + " s"
         : Math.floor(s / 3600) + " h " + Math.floor(s % 3600 / 60) + " min";
+    const STEPS_OF_TIME = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120,
+        300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000];
+    const clock = (s) => { // 12.5 s, 3:20, 1:03:20, 2 d 4:00:00
+        if (s < 60) return Number(s.toFixed(4)) + " s";
+        const two = (x) => String(Math.floor(x)).padStart(2, "0");
+        const days = Math.floor(s / 86400), hours = Math.floor(s % 86400 / 3600);
+        return (days ? days + " d " : "") + (days || hours ? hours + ":" + two(s % 3600 / 60) : Math.floor(s / 60)) + ":" + two(s % 60);
+    };
     const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
     // ---- chart ----
@@ -154,12 +162,12 @@
         if (plot) plot.destroy();
         const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") } };
         plot = new uPlot({
-            width: Math.max(320, host.clientWidth), height: 400, padding: [24, 16, 0, 0],
+            width: Math.max(320, host.clientWidth), height: 400, padding: [24, 32, 0, 0],
             legend: { show: false },
             cursor: { y: false, points: { show: false }, drag: { x: true, y: false } },
             scales: { x: { time: false }, y: { range: (u, low, high) => [0, (high || 1) * 1.05] } },
             axes: [
-                { ...axis, label: "seconds since the start", labelSize: 22, size: 36 },
+                { ...axis, label: "time since the start", labelSize: 22, size: 36, incrs: STEPS_OF_TIME, values: (u, ticks) => ticks.map(clock) },
                 { ...axis, size: 84, incrs: Array.from({ length: 50 }, (v, i) => 2 ** i), values: (u, ticks) => ticks.map(human) },
             ],
             series: [{}].concat(list.map((s) => ({
@@ -315,7 +323,12 @@
     window.addEventListener("resize", width);
     for (const query of ["(prefers-color-scheme: dark)", "print"])
         window.matchMedia(query).addEventListener("change", build);
-    window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
+    let opened = []; // on paper nothing is folded
+    window.addEventListener("beforeprint", () => {
+        opened = [...document.querySelectorAll("details:not([open])")];
+        opened.forEach((d) => { d.open = true; });
+    });
+    window.addEventListener("afterprint", () => opened.forEach((d) => { d.open = false; }));
 
     if (!shown().some((k) => expand(k, data.columns.indexOf("ws")).some((x) => x > 0))) column = "committed";
     byId("column").value = column;
