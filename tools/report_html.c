@@ -10,6 +10,7 @@
 #include "judgement.h"
 #include "options.h"
 #include "report.h"
+#include "symbols.h"
 #include "utf8.h"
 
 void report_put_text(FILE *out, const char *text, size_t n)
@@ -95,10 +96,19 @@ int report_verdict(struct report *r)
 
 /* ---- tables ---- */
 
+#define HTML_COLUMNS 32
+
 struct html_table {
     struct report *r;
     size_t n_rows;
+    struct symbols_editor *names; /* of code */
 };
+
+/* What the names of code are made from is not shown. */
+static bool is_shown(const char *name)
+{
+    return strncmp(name, "site_", 5) != 0;
+}
 
 /* By the name of its column: bytes, or as it is. */
 static bool is_bytes(const char *name)
@@ -132,25 +142,35 @@ static void put_cell(FILE *out, const char *name, const tracer_value *v, bool fi
     }
 }
 
+static void put_heads(FILE *out, uint32_t n_columns, const char *const *names)
+{
+    fputs("<thead><tr>", out);
+    for (uint32_t i = 0; i < n_columns; i++) {
+        if (!is_shown(names[i]))
+            continue;
+        fputs("<th scope=\"col\">", out);
+        report_put_text(out, names[i], strlen(names[i]));
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
 static int put_row(void *user, uint32_t n_columns, const char *const *names,
                    const tracer_value *values)
 {
     struct html_table *t = user;
-    FILE *out = t->r->out;
+    tracer_value edited[HTML_COLUMNS];
 
-    if (t->n_rows++ == 0) {
-        fputs("<thead><tr>", out);
-        for (uint32_t i = 0; i < n_columns; i++) {
-            fputs("<th scope=\"col\">", out);
-            report_put_text(out, names[i], strlen(names[i]));
-            fputs("</th>", out);
-        }
-        fputs("</tr></thead>\n<tbody>\n", out);
-    }
-    fputs("<tr>", out);
+    n_columns = n_columns < HTML_COLUMNS ? n_columns : HTML_COLUMNS;
+    memcpy(edited, values, n_columns * sizeof(*values));
+    symbols_edit(t->names, n_columns, names, edited);
+    if (t->n_rows++ == 0)
+        put_heads(t->r->out, n_columns, names);
+    fputs("<tr>", t->r->out);
     for (uint32_t i = 0; i < n_columns; i++)
-        put_cell(out, names[i], &values[i], i == 0);
-    fputs("</tr>\n", out);
+        if (is_shown(names[i]))
+            put_cell(t->r->out, names[i], &edited[i], i == 0);
+    fputs("</tr>\n", t->r->out);
     return !work_step(t->r->work);
 }
 
@@ -162,7 +182,8 @@ struct table_source {
 /* ?1 is the run, ?2 its last sample. */
 static int put_table(struct report *r, const struct table_source *s)
 {
-    struct html_table t = {r, 0};
+    struct symbols_editor names = {.symbols = symbols_new(), .is_return = true};
+    struct html_table t = {r, 0, &names};
     int code;
 
     fprintf(r->out, "<section aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", s->id, s->id,
@@ -177,6 +198,7 @@ static int put_table(struct report *r, const struct table_source *s)
     if (strstr(s->sql, "?2"))
         answer_bind(r->answer, r->last_sample);
     code = answer_ask(r->answer, s->sql, put_row, &t);
+    symbols_free(names.symbols);
     fputs(t.n_rows ? "</tbody></table></div>\n"
                    : "<tbody><tr><td>none</td></tr></tbody></table></div>\n",
           r->out);
@@ -204,8 +226,11 @@ static const struct table_source overview = {
 
 static const struct table_source tables[] = {
     {"steps", "Steps", "Memory that grew in steps and was kept",
-     "SELECT type, t_s, time, bytes, mark, held_after, site, sample FROM punctuated_growth"
-     " WHERE run = ?1 ORDER BY t_s LIMIT 1000",
+     "SELECT g.type, g.t_s, g.time, g.bytes, g.mark, g.held_after, g.site, g.sample,"
+     " p.text AS site_path, c.build_id AS site_build_id, f.offset AS site_offset"
+     " FROM punctuated_growth g LEFT JOIN frame f ON f.id = g.site_frame LEFT JOIN code c"
+     " ON c.id = f.code LEFT JOIN string p ON p.id = c.path WHERE g.run = ?1 ORDER BY g.t_s"
+     " LIMIT 1000",
      false},
     {"marks", "Marks", "What the program said it did",
      "SELECT m.t_ns / 1e9 AS t_s, m.label, m.sample, m.tid FROM mark m WHERE m.run = ?1"
@@ -236,7 +261,9 @@ static const struct table_source tables[] = {
      "WITH e AS MATERIALIZED (SELECT stack, kind, count(*) AS calls, sum(bytes) AS bytes FROM event"
      " WHERE run = ?1 GROUP BY stack, kind), c AS MATERIALIZED (SELECT * FROM call_site)"
      " SELECT k.name AS kind, sum(e.calls) AS calls, sum(e.bytes) AS bytes,"
-     " c.path || printf('+0x%x', c.offset) AS site FROM e JOIN event_kind k ON k.id = e.kind"
+     " c.path || printf('+0x%x', c.offset) AS site, c.path AS site_path,"
+     " c.build_id AS site_build_id, c.offset AS site_offset FROM e JOIN event_kind k ON k.id = "
+     "e.kind"
      " LEFT JOIN c ON c.stack = e.stack WHERE k.effect = 'TAKE' GROUP BY k.name, site"
      " ORDER BY sum(e.bytes) DESC LIMIT 100",
      true},
