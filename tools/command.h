@@ -39,6 +39,9 @@ extern const struct command command_sql;
 extern const struct command command_schema;
 extern const struct command command_finish;
 extern const struct command command_import;
+extern const struct command command_export;
+extern const struct command command_report;
+extern const struct command command_merge;
 
 /* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
  * characters. */

@@ -18,6 +18,11 @@ bool terminal_has_colour(void)
     return false;
 }
 
+bool terminal_has_progress(void)
+{
+    return false;
+}
+
 bool terminal_has_blocks(void)
 {
     return false;
