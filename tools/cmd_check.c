@@ -47,21 +47,44 @@ static bool parse_time(const char *text, double *out_s)
     return false;
 }
 
-static bool parse_rule(const char *text, struct rule *out)
+/* Says which part of the rule is wrong, and what belongs there. */
+static int wrong_rule(const char *text, const char *part, int n, const char *what)
 {
-    const char *less = strchr(text, '<'), *slash = less ? strchr(less, '/') : NULL;
-    char amount[64];
-    int64_t bytes;
+    complain("check: --allow \"%s\": \"%.*s\" %s; a rule is TYPE<BYTES/TIME or TYPE<BYTES, such as "
+             "heap<1MiB/h or stack<512KiB",
+             text, n, part, what);
+    return TOOL_USAGE;
+}
 
-    if (!less || less == text || (size_t)(less - text) >= sizeof(out->type))
-        return false;
-    snprintf(out->type, sizeof(out->type), "%.*s", (int)(less - text), text);
-    snprintf(amount, sizeof(amount), "%.*s", slash ? (int)(slash - less - 1) : 63, less + 1);
+static int parse_amount(const char *text, const char *amount, struct rule *out)
+{
+    const char *slash = strchr(amount, '/');
+    size_t n = slash ? (size_t)(slash - amount) : strlen(amount);
+    char bytes[64];
+    int64_t value;
+
+    snprintf(bytes, sizeof(bytes), "%.*s", n < sizeof(bytes) ? (int)n : 0, amount);
     out->per_s = 0;
-    if (!human_parse_bytes(amount, &bytes) || (slash && !parse_time(slash + 1, &out->per_s)))
-        return false;
-    out->bytes = (double)bytes;
-    return true;
+    if (!human_parse_bytes(bytes, &value))
+        return wrong_rule(text, amount, (int)n, "is no number of bytes (65536, 64KiB, 1MiB, 2GiB)");
+    if (slash && !parse_time(slash + 1, &out->per_s))
+        return wrong_rule(text, slash + 1, (int)strlen(slash + 1),
+                          "is no unit of time (s, min, h or day)");
+    out->bytes = (double)value;
+    return TOOL_OK;
+}
+
+static int parse_rule(const char *text, struct rule *out)
+{
+    const char *less = strchr(text, '<');
+    size_t n = less ? (size_t)(less - text) : 0;
+
+    if (!less)
+        return wrong_rule(text, text, (int)strlen(text), "has no \"<\"");
+    if (n == 0 || n >= sizeof(out->type))
+        return wrong_rule(text, text, (int)n, "before the \"<\" is no name of a type, nor *");
+    snprintf(out->type, sizeof(out->type), "%.*s", (int)n, text);
+    return parse_amount(text, less + 1, out);
 }
 
 static const struct rule *rule_for(const struct rule *rules, int n, const char *type)
@@ -170,12 +193,11 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
-    for (int i = 0; i < allow.n; i++)
-        if (!parse_rule(allow.items[i], &rules[i])) {
-            complain("check: \"%s\" is no rule such as heap<1MiB/h or stack<512KiB",
-                     allow.items[i]);
-            return TOOL_USAGE;
-        }
+    code = TOOL_OK;
+    for (int i = 0; i < allow.n && !code; i++)
+        code = parse_rule(allow.items[i], &rules[i]);
+    if (code)
+        return code;
     code = answer_open(&a, argv[first]);
     if (!code)
         code = know_types(&a, rules, allow.n);

@@ -9,6 +9,7 @@
 #define TOOL_ENVIRONMENT 2 /* a file, a process or the system is not as needed */
 #define TOOL_NOTHING 3     /* asked and answered: there is nothing there */
 #define TOOL_LEAK 3        /* verdict, check: memory grows on */
+#define TOOL_DIFFERS 3     /* diff: more than noise */
 #define TOOL_TOO_SHORT 4   /* verdict, check: it cannot be told yet */
 
 struct command {
@@ -38,6 +39,9 @@ extern const struct command command_sql;
 extern const struct command command_schema;
 extern const struct command command_finish;
 extern const struct command command_import;
+extern const struct command command_export;
+extern const struct command command_report;
+extern const struct command command_merge;
 
 /* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
  * characters. */

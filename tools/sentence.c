@@ -4,6 +4,7 @@
  * Called by cmd_verdict.c and cmd_check.c. Says nothing that the verdict does not. */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,11 +40,11 @@ static const char *seconds(char *buffer, int64_t ns)
     return buffer;
 }
 
-static void say_since(struct text *t, const tracer_type_verdict *y)
+static void say_since(struct text *t, const tracer_verdict *v, const tracer_type_verdict *y)
 {
     char a[HUMAN_BYTES];
 
-    if (y->onset_t_ns >= 1000000)
+    if (y->onset_wall_ns > v->first_wall_ns && y->onset_t_ns >= 1000000)
         say(t, " since %s", seconds(a, y->onset_t_ns));
     else
         say(t, " from the start");
@@ -77,7 +78,7 @@ static void say_steps(struct text *t, const tracer_verdict *v, const tracer_type
         say(t, " after \"%s\"", label);
     }
     say(t, ": %" PRIu32 " steps", y->n_steps);
-    say_since(t, y);
+    say_since(t, v, y);
     if (y->typical_interval_ns > 0 && !(chosen && v->action))
         say(t, ", one every %s", seconds(b, y->typical_interval_ns));
 }
@@ -96,7 +97,7 @@ static void say_growth(struct text *t, const tracer_verdict *v, const tracer_typ
         break;
     }
     say_rate(t, y->bytes_per_s);
-    say_since(t, y);
+    say_since(t, v, y);
     say(t, ": %s in all", bytes(a, y->kept_bytes));
     if (y->measure != TRACER_MEASURE_SIZE && y->late_bytes_per_s > 0 &&
         (y->late_bytes_per_s < 0.85 * y->bytes_per_s ||
@@ -173,6 +174,11 @@ static void say_short(struct text *t, const tracer_type_verdict *y)
     say(t, "; record %s more", seconds(a, y->needed_ns));
 }
 
+static bool stayed(const tracer_type_verdict *y)
+{
+    return y->shape == TRACER_SHAPE_WARMUP || y->shape == TRACER_SHAPE_JUMP;
+}
+
 static void say_quiet(struct text *t, const tracer_type_verdict *y)
 {
     char a[HUMAN_BYTES], b[HUMAN_BYTES];
@@ -186,10 +192,16 @@ static void say_quiet(struct text *t, const tracer_type_verdict *y)
         break;
     case TRACER_SHAPE_DIURNAL: say(t, "goes up and down in waves"); break;
     }
-    if (y->last_bytes != TRACER_UNKNOWN)
+    if (y->last_bytes == TRACER_UNKNOWN)
+        return;
+    if (y->peak_bytes == TRACER_UNKNOWN || y->peak_bytes / 2 <= y->last_bytes)
         say(t, ": %s at the end", bytes(a, y->last_bytes));
-    if (y->peak_bytes != TRACER_UNKNOWN && y->peak_bytes / 2 > y->last_bytes)
-        say(t, ", %s at the peak, given back", bytes(b, y->peak_bytes));
+    else if (stayed(y) && y->last_bytes <= y->first_bytes)
+        say(t, " until it was given back: %s at the peak, %s at the end", bytes(b, y->peak_bytes),
+            bytes(a, y->last_bytes));
+    else
+        say(t, ": %s at the end, %s at the peak, given back", bytes(a, y->last_bytes),
+            bytes(b, y->peak_bytes));
 }
 
 void sentence_type(const tracer_verdict *v, uint32_t k, char *out)
@@ -228,6 +240,9 @@ void sentence_limit(const tracer_verdict *v, char *out)
         say(&t, "is reached");
     else
         say(&t, "will be reached in %s, at %s UTC", seconds(a, left), at);
+    if (v->limit == TRACER_LIMIT_CGROUP)
+        say(&t,
+            ", or sooner: it also counts other processes and files that are read but not mapped");
 }
 
 void sentence_restarts(const tracer_verdict *v, char *out)

@@ -27,6 +27,9 @@ struct mt_judging {
 int mt_judging_judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
                      int64_t limit, struct mt_verdict **out);
 
+/* moves.c: counts memory that got another type for that type from its beginning on. */
+void mt_judging_join_moves(const struct mt_judging *j);
+
 /* actions.c: replaces the verdict where marks explain more. */
 int mt_judging_actions(const struct mt_judging *j, int64_t limit, struct mt_verdict **inout);
 

@@ -56,6 +56,18 @@ static int claim(struct tracer *t, bool asked)
     return TRACER_OK;
 }
 
+/* Who asks for a sample gets to know why pages of images are private: that takes a while. */
+static void explain(struct tracer *t, const struct mt_sample *sample)
+{
+    struct mt_work *w = t->work;
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (!(sample->flags & MT_SAMPLE_EXPLICIT) || (t->options.flags & TRACER_F_NO_REGIONS))
+        return;
+    mt_claimer_explain(w->claimer, list->items, list->n,
+                       mt_os_monotonic_ns() + (int64_t)t->options.budget_ns);
+}
+
 /* List, claims and the intervals they make, all anew when a list had to grow for them. */
 static int lay_out(struct tracer *t, const struct mt_sample *sample)
 {
@@ -96,6 +108,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
     }
     mt_count_pages(t, sample);
     mt_classify_settle(&w->snapshot, list);
+    explain(t, sample);
     sample->flags |= w->snapshot.flags;
     sample->flags |=
         mt_classify_totals(&w->snapshot, list, &w->counters[w->now], &w->levels[w->now]);

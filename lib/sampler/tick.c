@@ -154,7 +154,9 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     int error, record_error;
 
     error = mt_observe(t, sample, begun_ns);
+    sample->flags |= clock_flags(t, sample); /* its clocks were read anew */
     sample->n_regions = w->snapshot.n_regions;
+    sample->allocator = mt_claimer_allocator(w->claimer);
     if (!error) {
         compare(t, sample);
         sample->levels = &w->levels[w->now];

@@ -13,7 +13,7 @@ INSERT OR IGNORE INTO type(id, name, description) VALUES
     (5, 'managed_heap', 'garbage-collected heaps and JIT code'),
     (6, 'stack', 'thread stacks with their guard pages'),
     (7, 'private', 'private memory that nobody claimed'),
-    (8, 'device', 'device windows and rings shared with the kernel'),
+    (8, 'device', 'device windows, not memory on the device; rings shared with the kernel'),
     (9, 'page_table', 'the kernel''s page tables for this process'),
     (10, 'unusable', 'address space lost: guards of unknown owner, gaps'),
     (11, 'free', 'address space that is not mapped'),

@@ -24,6 +24,7 @@ COLUMNS = {
     "F02": {"anon_kb": ("heap", 1024)},
     "F05": {"anon_mb": ("private", MIB)},
     "F06": {"anon_mb": ("heap", MIB)},
+    "F08": {"script_heap_mb": ("managed_heap", MIB), "outside_mb": ("private", MIB)},
     "F09": {"live_threads": ("=threads", 1), "stack_like_size_mb": ("stack.size", MIB),
             "resident_mb": ("stack", MIB)},
     "F10": {"resident_mb": ("heap", MIB)},
@@ -83,6 +84,16 @@ def check_f06(facts, said, heap):
     y = heap("heap")
     need(y["leak"], "it goes on after the warm-up", y)
     need(near(y["late_bytes_per_s"] * 60 / MIB, facts["slope_mb_per_min"], 0.1), "slope", y)
+
+
+def check_f08(facts, said, heap):
+    y = heap("private")
+    need(said["leak"] and said["type"] == "private", "outside the script heap", said)
+    need(y["shape"] == "linear" and y["leak"], "it grows", y)
+    need(not heap("managed_heap")["growing"], "the script heap does not", heap("managed_heap"))
+    total = y["last_bytes"] + heap("managed_heap")["last_bytes"]
+    need(near(total, facts["resident_mb"] * MIB, 0.01), "all that is resident", total)
+    need(near(y["kept_bytes"] / 86400 / facts["days"], y["bytes_per_s"], 0.05), "over the days", y)
 
 
 def check_f09(facts, said, heap):

@@ -112,12 +112,36 @@ static void file_growth(int i)
         sum = (char)(sum + map[((size_t)i * 32 + k) * 4096]);
 }
 
+/* 8 MiB from the start, and a wave of 1 MiB taken in ten ticks and given back. */
+static void steady(int i)
+{
+    unsigned kept = 64;
+
+    while (n_blocks < kept)
+        take(128 * KIB - 64);
+    if (i % 20 == 19)
+        give(kept);
+    else if (i % 20 >= 10)
+        take(112 * KIB);
+}
+
+/* The same, above 4 MiB more. */
+static void steady_more(int i)
+{
+    static void *volatile more;
+
+    if (!more)
+        more = memset(malloc(4096 * KIB), 1, 4096 * KIB);
+    steady(i);
+}
+
 static const struct {
     const char *name;
     void (*tick)(int i);
 } kinds[] = {
-    {"punctuated", punctuated}, {"linear", linear}, {"retention", retention},
-    {"sawtooth", sawtooth},     {"warmup", warmup}, {"file_growth", file_growth},
+    {"punctuated", punctuated}, {"linear", linear},           {"retention", retention},
+    {"sawtooth", sawtooth},     {"warmup", warmup},           {"file_growth", file_growth},
+    {"steady", steady},         {"steady_more", steady_more},
 };
 
 int main(int argc, char **argv)

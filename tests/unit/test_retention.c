@@ -296,6 +296,45 @@ static void a_smaller_content_is_a_smaller_file(void **state)
     assert_int_equal(number("SELECT sum(ticks) FROM sample"), TICKS + 3000);
 }
 
+static const struct {
+    const char *name, *sql;
+} statements[] = {
+#define MT_STATEMENT(name, sql) {#name, sql},
+#include "record/statement.def"
+#undef MT_STATEMENT
+};
+
+/* The query planner's word: a bucket's cost must not grow with the run that it lies in. */
+static void no_statement_on_a_bucket_goes_through_a_whole_run(void **state)
+{
+    int looked_at = 0;
+
+    (void)state;
+    opened();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(sqlite3_open(path, &file), SQLITE_OK);
+    for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++) {
+        char sql[2048];
+        sqlite3_stmt *plan;
+
+        if (!strstr(statements[i].sql, "?3") || !strncmp(statements[i].sql, "INSERT", 6) ||
+            !strstr(statements[i].sql, "sample"))
+            continue;
+        looked_at++;
+        snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s", statements[i].sql);
+        plan = ask(sql);
+        while (sqlite3_step(plan) == SQLITE_ROW) {
+            const char *how = (const char *)sqlite3_column_text(plan, 3);
+
+            if (strstr(how, "(run=?)") || strstr(how, "SCAN sample") || strstr(how, "SCAN level"))
+                fail_msg("%s: %s", statements[i].name, how);
+        }
+        sqlite3_finalize(plan);
+    }
+    assert_true(looked_at > 15);
+    sqlite3_close(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +344,7 @@ int main(void)
         TEST(threads_by_the_thousand_do_not_break_the_cap),
         TEST(marks_are_bounded_and_the_newest_stay),
         TEST(a_smaller_content_is_a_smaller_file),
+        TEST(no_statement_on_a_bucket_goes_through_a_whole_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
