@@ -54,6 +54,10 @@ static void C12_limit_of_file_size_suspends_and_is_got_over(void **state)
     (void)state;
     guest_run(file_size_limited);
     assert_string_equal(host_ask("SELECT state FROM run").text, "stopped");
+    assert_non_null(strstr(host_ask("SELECT substr(state_detail, 1, 60) FROM run").text,
+                           "recording was suspended for a while"));
+    /* tried again each second: of a thousand moments hardly one was used */
+    assert_true(host_ask("SELECT max(missed) FROM sample WHERE flags & 32").integer > 100);
     guest_whole_file();
 }
 
@@ -223,6 +227,8 @@ static int mappings_used_up(void)
     for (int i = 0; i < 3; i++)
         CHECK(tracer_sample(t) == TRACER_OK);
     CHECK(guest_stats(t).n_failed == 0);
+    if (guest_stats(t).state != TRACER_STATE_RECORDING)
+        fprintf(stderr, "state %u: %s\n", guest_stats(t).state, guest_problem(t));
     CHECK(guest_stats(t).state == TRACER_STATE_RECORDING);
     tracer_stop(t);
     return 0;
