@@ -30,6 +30,7 @@ struct pace {
     int64_t last_cost_ns; /* of that tick */
     int64_t commit_ns;    /* of the next commit, where there is something to commit */
     bool dirty;           /* something was sampled since the last commit */
+    uint64_t n_skipped;   /* moments of the timer that passed unused since the last tick */
     int64_t retry_ns;     /* 0 = the file is fine; else not to be written before */
 };
 
@@ -162,9 +163,21 @@ static void suspend_writing(struct tracer *t, struct pace *p, int error)
     p->retry_ns = mt_os_monotonic_ns() + RETRY_NS;
 }
 
+/* The file could not say so at the time. */
+static void tell_suspended(struct tracer *t, struct pace *p)
+{
+    char text[MT_PROBLEM_BYTES];
+
+    snprintf(text, sizeof(text), "recording was suspended for a while: %.400s", t->error_detail);
+    mt_recorder_state(t->work->recorder,
+                      t->running_state == TRACER_STATE_DEGRADED ? "degraded" : "recording", text);
+    p->dirty = true;
+}
+
 static int commit(struct tracer *t, struct pace *p)
 {
     int error = mt_recorder_commit(t->work->recorder);
+    bool again = p->retry_ns != 0;
 
     if (error) {
         suspend_writing(t, p, error);
@@ -178,6 +191,8 @@ static int commit(struct tracer *t, struct pace *p)
     mt_os_lock_release(t->lock);
     p->retry_ns = 0;
     p->dirty = false;
+    if (again)
+        tell_suspended(t, p);
     return TRACER_OK;
 }
 
@@ -256,9 +271,13 @@ static int tick_if_due(struct tracer *t, struct pace *p, const struct wake *w, i
     bool due = !w->paused && now_ns >= p->due_ns;
 
     if (due)
-        request.n_missed = advance(p, now_ns);
-    if (w->sample || ((due || w->marked) && now_ns >= p->retry_ns))
+        p->n_skipped += advance(p, now_ns);
+    if (w->sample || ((due || w->marked) && now_ns >= p->retry_ns)) {
+        request.n_missed = p->n_skipped > UINT32_MAX ? UINT32_MAX : (uint32_t)p->n_skipped;
+        p->n_skipped = 0;
         return record(t, p, &request);
+    }
+    p->n_skipped += due;
     return TRACER_OK;
 }
 
