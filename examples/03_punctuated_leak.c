@@ -31,7 +31,7 @@ static void quiet(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Takes blocks of 2 to 66 KiB, some 27 MiB in all, and gives back every one. */
+/* Takes blocks of 2 to 10 KiB, some 5 MiB in all, and gives back every one. */
 static void churn_once(void)
 {
     static void *volatile blocks[N_BLOCKS];
@@ -41,7 +41,7 @@ static void churn_once(void)
         size_t bytes;
 
         random = random * 1103515245u + 12345u;
-        bytes = 2048 + (random >> 16) % 65536;
+        bytes = 2048 + (random >> 16) % 8192;
         blocks[i] = malloc(bytes);
         if (blocks[i])
             memset(blocks[i], i, bytes);
@@ -51,11 +51,18 @@ static void churn_once(void)
         free(blocks[i]);
 }
 
-static void churn(void)
+/* Long enough for several looks; however slow the machine is, one. */
+static void rest(tracer *t)
+{
+    quiet(150);
+    tracer_sample(t);
+}
+
+static void churn(tracer *t)
 {
     for (int i = 0; i < N_ROUNDS; i++)
         churn_once();
-    quiet(150);
+    rest(t);
 }
 
 static void run_command(tracer *t, int i)
@@ -67,7 +74,7 @@ static void run_command(tracer *t, int i)
     kept[i] = malloc(KEPT_BYTES);
     if (kept[i])
         memset(kept[i], i + 1, KEPT_BYTES);
-    quiet(150);
+    rest(t);
 }
 
 int main(int argc, char **argv)
@@ -83,10 +90,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s: %s\n", tracer_strerror(rc), tracer_last_error());
         return 1;
     }
-    churn();
+    churn(t);
     for (int i = 0; i < N_COMMANDS; i++) {
         run_command(t, i);
-        churn();
+        churn(t);
     }
     rc = tracer_stop(t);
     puts(path);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Turns text files into C: embed.py OUT.c SYMBOL FILE...
+"""Turns text files into C: embed.py [--header=H] OUT.c SYMBOL FILE...
 
 Writes `const struct mt_text SYMBOL[]` with a name (the file's base name without its ending)
-and the text of each file, ended by a row of NULLs. The struct is in base/text.h.
+and the text of each file, ended by a row of NULLs. The struct is in base/text.h,
+or in the header H.
 """
 import os
 import sys
@@ -17,9 +18,11 @@ def numbers(text):
 
 
 def main():
-    out, symbol, files = sys.argv[1], sys.argv[2], sys.argv[3:]
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--header=")]
+    headers = [a[9:] for a in sys.argv[1:] if a.startswith("--header=")]
+    out, symbol, files = arguments[0], arguments[1], arguments[2:]
     with open(out, "w", encoding="utf-8") as c:
-        c.write('#include "base/text.h"\n\n')
+        c.write('#include "%s"\n\n' % (headers + ["base/text.h"])[0])
         for number, path in enumerate(files):
             with open(path, "rb") as f:
                 c.write("static const char text_%d[] = {\n" % number)

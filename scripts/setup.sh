@@ -3,7 +3,8 @@
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
 # what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
-# the programs of others that suite `real` watches, and musl-gcc.
+# the programs of others that suites `real`, `report` and `export` use, musl-gcc, and what checks
+# packaging and the bindings: Go, CMake, abidiff, mandoc, lintian.
 
 missing_packages()
 {
@@ -23,10 +24,23 @@ missing_packages()
     have sqlite3 || echo sqlite3
     have python3 || echo python3
     have pmccabe || echo pmccabe
-    [ -z "${WANT_REAL-}" ] || real_programs
+    [ -z "${WANT_REAL-}" ] || { real_programs; packaging_programs; }
 }
 
-# What suite `real` runs, and the compiler of test `musl`; without them they are skipped.
+# Without them the tests of suites `install`, `man`, `bindings` that need them are skipped.
+packaging_programs()
+{
+    have go || echo golang-go
+    have cmake || echo cmake
+    have abidw || echo abigail-tools
+    have mandoc || echo mandoc
+    have lintian || echo lintian
+    have dpkg-buildpackage || echo dpkg-dev
+    have dh || echo debhelper
+    python3 -m pip --version >/dev/null 2>&1 || echo python3-pip
+}
+
+# What suites `real`, `report` and `export` run, and the compiler of test `musl`; without them they are skipped.
 real_programs()
 {
     have musl-gcc || echo musl-tools
@@ -35,6 +49,9 @@ real_programs()
     have nginx || [ -x /usr/sbin/nginx ] || echo nginx-light
     have ab || echo apache2-utils
     have node || echo nodejs
+    have npm || echo npm
+    have chromium || echo chromium
+    have promtool || echo prometheus
     have javac || echo openjdk-17-jdk-headless
     /usr/bin/python3 -c 'import test.test_json' 2>/dev/null || echo libpython3-testsuite
 }

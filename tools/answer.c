@@ -40,27 +40,56 @@ void answer_bind_text(struct answer *a, const char *text)
 struct asking {
     tracer_row_fn row;
     void *user;
+    tracer_value values[COLUMNS_MAX];
+    char *blobs[COLUMNS_MAX];
 };
 
-/* A column that should be a name may hold anything in a file that others made: what is no text has
- * the empty one, so that no command meets NULL where it wants a name. */
+/* With the NUL that SQLite puts behind a text only. */
+static char *blob_copy(const tracer_value *v)
+{
+    char *copy = need(malloc((size_t)v->n_bytes + 1));
+
+    memcpy(copy, v->bytes, v->n_bytes);
+    copy[v->n_bytes] = '\0';
+    return copy;
+}
+
+/* A column that should be a name may hold anything in a file that others made: a number or NULL
+ * has the empty one, a blob its bytes, so that no command meets NULL or reads past an end where
+ * it wants a name. */
+static size_t make_safe(const tracer_value *values, size_t n, tracer_value *copy, char **blobs)
+{
+    size_t n_blobs = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = values[i];
+        if (copy[i].kind == TRACER_VALUE_BLOB)
+            copy[i].bytes = blobs[n_blobs++] = blob_copy(&values[i]);
+        else if (copy[i].kind != TRACER_VALUE_TEXT)
+            copy[i].bytes = "";
+    }
+    return n_blobs;
+}
+
 static int hand_on(void *user, uint32_t n_columns, const char *const *names,
                    const tracer_value *values)
 {
-    const struct asking *asking = user;
-    tracer_value copy[COLUMNS_MAX];
+    struct asking *asking = user;
+    size_t n_blobs;
+    int end;
 
-    for (uint32_t i = 0; i < n_columns && i < COLUMNS_MAX; i++) {
-        copy[i] = values[i];
-        if (copy[i].kind != TRACER_VALUE_TEXT && copy[i].kind != TRACER_VALUE_BLOB)
-            copy[i].bytes = "";
-    }
-    return asking->row(asking->user, n_columns, names, copy);
+    if (n_columns > COLUMNS_MAX)
+        return 1;
+    n_blobs = make_safe(values, n_columns, asking->values, asking->blobs);
+    end = asking->row(asking->user, n_columns, names, asking->values);
+    while (n_blobs)
+        free(asking->blobs[--n_blobs]);
+    return end;
 }
 
 int answer_ask(struct answer *a, const char *sql, tracer_row_fn row, void *user)
 {
-    struct asking asking = {row, user};
+    struct asking asking = {.row = row, .user = user};
     int error = tracer_reader_query(a->reader, sql, a->params, a->n_params, hand_on, &asking);
 
     a->n_params = 0;

@@ -22,7 +22,7 @@ static const char help[] =
     "Example:\n"
     "  memtracer run -o test.db -- ./soak-test && memtracer check test.db --allow 'heap<1MiB/h'\n"
     "\n"
-    "What counts as a leak is what memtracer verdict says.\n"
+    "What counts as a leak is what memtracer verdict says, --measure and --run as there.\n"
     "Exit: 0 nothing leaks more than it may, 1 usage, 2 the file cannot be read, 3 a type leaks\n"
     "more, 4 too short to say.\n";
 

@@ -65,7 +65,7 @@ static int check_file(const char *path)
 
 static void tell_json(const struct launched *done)
 {
-    struct json j = {stderr, 0, false};
+    struct json j = {.file = stderr};
 
     json_open(&j, NULL, '{');
     json_string(&j, "file", done->file);

@@ -237,6 +237,7 @@ static int all_points(struct picture *p, int64_t run, const char *column)
     if (p->type)
         json_close(j, ']');
     free(p->type);
+    p->type = NULL;
     json_close(j, '}');
     json_close(j, '}');
     return code;
@@ -248,7 +249,7 @@ static int timeline(struct answer *a, int64_t run, const char *column)
     bool found;
     int code = moment_run(a, run, &run);
 
-    p.answer = a;
+    p = (struct picture){.answer = a};
     p.width = terminal_columns() - LABEL_WIDTH - 25;
     p.blocks = terminal_has_blocks();
     p.counts = !strcmp(column, "blocks");

@@ -21,6 +21,7 @@ struct command {
 
 extern const struct command command_run;
 extern const struct command command_record;
+extern const struct command command_top;
 extern const struct command command_show;
 extern const struct command command_timeline;
 extern const struct command command_steps;
@@ -38,6 +39,9 @@ extern const struct command command_sql;
 extern const struct command command_schema;
 extern const struct command command_finish;
 extern const struct command command_import;
+extern const struct command command_export;
+extern const struct command command_report;
+extern const struct command command_merge;
 
 /* One sentence on stderr: "memtracer: …". What comes from outside is shown without control
  * characters. */

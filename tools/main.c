@@ -16,10 +16,11 @@
 #define SENTENCE_BYTES 2048
 
 static const struct command *const commands[] = {
-    &command_run,   &command_record, &command_show,    &command_timeline, &command_steps,
-    &command_sites, &command_spikes, &command_verdict, &command_check,    &command_diff,
-    &command_marks, &command_events, &command_where,   &command_types,    &command_info,
-    &command_sql,   &command_schema, &command_finish,  &command_import,
+    &command_run,    &command_record, &command_top,    &command_show,    &command_timeline,
+    &command_steps,  &command_sites,  &command_spikes, &command_verdict, &command_check,
+    &command_diff,   &command_marks,  &command_events, &command_where,   &command_types,
+    &command_info,   &command_sql,    &command_schema, &command_finish,  &command_import,
+    &command_export, &command_report, &command_merge,
 };
 
 void complain(const char *format, ...)

@@ -20,6 +20,8 @@ static void put_escaped(struct json *j, uint32_t c, const char *bytes, size_t n)
         fputs("\\n", j->file);
     else if (c == '\t')
         fputs("\\t", j->file);
+    else if (j->inside_html && (c == '<' || c == '>' || c == '&'))
+        fprintf(j->file, "\\u%04" PRIx32, c);
     else if (!text_is_hostile(c))
         fwrite(bytes, 1, n, j->file);
     else if (c <= 0xffff)
@@ -43,7 +45,8 @@ static void put_string(struct json *j, const char *text, size_t n)
 
 static void new_line(struct json *j)
 {
-    fprintf(j->file, "\n%*s", 2 * j->depth, "");
+    if (!j->compact)
+        fprintf(j->file, "\n%*s", 2 * j->depth, "");
 }
 
 static void begin(struct json *j, const char *key)
@@ -54,7 +57,7 @@ static void begin(struct json *j, const char *key)
         new_line(j);
     if (key) {
         put_string(j, key, strlen(key));
-        fputs(": ", j->file);
+        fputs(j->compact ? ":" : ": ", j->file);
     }
     j->comma = true;
 }

@@ -14,12 +14,14 @@
 struct json {
     FILE *file;
     int depth;
-    bool comma; /* something stands before at this depth */
+    bool comma;       /* something stands before at this depth */
+    bool compact;     /* one line, without blanks */
+    bool inside_html; /* < > & are escaped: the text may stand in an HTML element */
 };
 
 #define JSON_STDOUT                                                                                \
     {                                                                                              \
-        stdout, 0, false                                                                           \
+        stdout, 0, false, false, false                                                             \
     }
 
 void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */

@@ -16,6 +16,8 @@
 #include "utf8.h"
 
 #define GAP "  "
+#define VALUE_BYTES_MOST                                                                           \
+    65536u /* of a value; each row is padded to the longest. JSON has all of it */
 
 struct cell {
     char *text;
@@ -61,7 +63,7 @@ static void add(struct table *t, const char *text, size_t n, bool right)
         t->room = t->room ? 2 * t->room : 256;
         t->cells = need(realloc(t->cells, t->room * sizeof(*t->cells)));
     }
-    t->cells[t->n_cells].text = text_harmless(text, n);
+    t->cells[t->n_cells].text = text_harmless(text, n < VALUE_BYTES_MOST ? n : VALUE_BYTES_MOST);
     t->cells[t->n_cells].right = right;
     t->n_cells++;
 }

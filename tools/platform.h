@@ -15,6 +15,9 @@ bool platform_wait(int64_t ns);
 
 int64_t platform_monotonic_ns(void);
 
+/* Makes a folder; 0 when it is there now, else −1 and errno. */
+int platform_make_folder(const char *path);
+
 struct launch {
     const char *path;    /* of the file; %p and %% as in tracer_start() */
     const char *label;   /* NULL = the program's name */

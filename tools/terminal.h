@@ -13,6 +13,9 @@ void terminal_begin(void);
 /* True when stdout is a terminal that shows colours and the user did not set NO_COLOR. */
 bool terminal_has_colour(void);
 
+/* True when stderr is a terminal that can rewrite a line. */
+bool terminal_has_progress(void);
+
 /* True when the locale shows UTF-8, so that block characters come out. */
 bool terminal_has_blocks(void);
 

@@ -85,7 +85,7 @@ char *text_harmless(const char *s, size_t n)
         }
     }
     out[used] = '\0';
-    return out;
+    return need(realloc(out, used + 1));
 }
 
 size_t text_width(const char *s)

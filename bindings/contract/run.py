@@ -79,8 +79,26 @@ def python(env, scratch):
                os.path.join(BINDINGS, "python"))
 
 
-LANGUAGES = {"node": node, "rust": rust, "python": python}
-OUTCOMES = [  # tap, cargo, unittest
+def go(env, scratch):
+    need("go", "pkg-config", "cc")
+    env.update(GOPROXY="off", GOFLAGS="-mod=mod", CGO_ENABLED="1",
+               GOCACHE=os.path.join(scratch, "cache"), GOPATH=os.path.join(scratch, "path"))
+    return run(["go", "test", "-count=1", "-v", "."], env, os.path.join(BINDINGS, "go"))
+
+
+def cpp(env, scratch):
+    need("c++", "pkg-config")
+    program = os.path.join(scratch, "contract")
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "memtracer"], env=env, check=True,
+                           stdout=subprocess.PIPE, encoding="utf-8").stdout.split()
+    code, said = run(["c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1",
+                      "contract.cpp", "-o", program] + flags, env, os.path.join(BINDINGS, "cpp"))
+    return (code, said) if code else run([program], env, os.path.join(BINDINGS, "cpp"))
+
+
+LANGUAGES = {"cpp": cpp, "python": python, "rust": rust, "node": node, "go": go}
+OUTCOMES = [  # tap, cargo, unittest, go
+    re.compile(r"^--- (?:PASS|(?P<skip>SKIP)|(?P<bad>FAIL)): Test_(?P<n>\d{3})_\w+ ", re.M),
     re.compile(r"^\s*(?P<bad>not )?ok \d+ - test_(?P<n>\d{3})_\w+(?P<skip> # SKIP.*)?$", re.M),
     re.compile(r"^test test_(?P<n>\d{3})_\w+ \.\.\. (?:ok|(?P<bad>FAILED))$", re.M),
     re.compile(r"^test_(?P<n>\d{3})_\w+ .*\.\.\. (?:ok|(?P<skip>skipped.*)|(?P<bad>FAIL|ERROR))$",

@@ -99,11 +99,11 @@ typedef void (*tracer_log_fn)(void *user, int level, const char *message);
 
 /* All zero means all defaults. Grows at the end only; see tracer_options_init(). */
 typedef struct tracer_options {
-    uint32_t size;            /* sizeof(tracer_options); always first */
-    uint32_t flags;           /* TRACER_F_…; unknown bits are refused */
-    uint32_t interval_ms;     /* between ticks, 1 to 3,600,000; 0 = 1000 */
-    uint32_t commit_ms;       /* the most that a crash may lose, up to 3,600,000; 0 = 1000 */
-    uint64_t budget_ns;       /* CPU time of a tick aimed at, ≤ 1 h; 0 = 1 % of interval */
+    uint32_t size;        /* sizeof(tracer_options); always first */
+    uint32_t flags;       /* TRACER_F_…; unknown bits are refused */
+    uint32_t interval_ms; /* between ticks, 1 to 3,600,000; 0 = 1000 */
+    uint32_t commit_ms;   /* the most that a crash may lose, up to 3,600,000; 0 = 1000 */
+    uint64_t budget_ns; /* time for counting pages in a tick, ≤ 1 h; 0 = 1 % of interval, ≥ 1 ms */
     uint64_t max_file_bytes;  /* cap of the file, at least 1 MiB; 0 = none */
     tracer_log_fn log;        /* NULL = silent */
     void *log_user;           /* handed to log */

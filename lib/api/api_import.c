@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/os/os.h"
+#include "base/sized.h"
 #include "record/recorder.h"
 
 #define PATH_BYTES 4096
@@ -42,36 +43,25 @@ static const char *const counter_names[MT_COUNTER_CAPACITY] = {
 #undef MT_COUNTER
 };
 
-static int check_options(const tracer_import_options *o)
+static const struct mt_field fields[] = {
+    MT_FIELD(tracer_import_options, size),        MT_FIELD(tracer_import_options, interval_ms),
+    MT_FIELD(tracer_import_options, label),       MT_FIELD(tracer_import_options, limit_bytes),
+    MT_FIELD(tracer_import_options, max_regions),
+};
+static const struct mt_sized kind = MT_SIZED(tracer_import_options, fields);
+
+static void set_facts(tracer_import *i, const tracer_import_options *o)
 {
-    const char *rest = (const char *)o;
-
-    if (!o)
-        return TRACER_OK;
-    if (o->size < sizeof(o->size))
-        return mt_error_set(TRACER_EINVAL, "options: set size to sizeof(tracer_import_options)");
-    for (size_t i = sizeof(*o); i < o->size; i++)
-        if (rest[i])
-            return mt_error_set(TRACER_EVERSION, "options carry fields this build does not know");
-    return TRACER_OK;
-}
-
-static void set_facts(tracer_import *i, const tracer_import_options *options)
-{
-    tracer_import_options o = {0};
-
-    if (options)
-        memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-    snprintf(i->label, sizeof(i->label), "%s", o.label && o.label[0] ? o.label : "import");
+    snprintf(i->label, sizeof(i->label), "%s", o->label && o->label[0] ? o->label : "import");
     mt_os_facts_read(mt_os_process_id(), &i->facts);
     i->facts.exe[0] = i->facts.allocator[0] = '\0';
     snprintf(i->facts.name, sizeof(i->facts.name), "%.63s", i->label);
-    i->facts.cgroup_limit_bytes = o.limit_bytes > 0 ? o.limit_bytes : -1;
+    i->facts.cgroup_limit_bytes = o->limit_bytes > 0 ? o->limit_bytes : -1;
     i->facts.host_memory_bytes = i->facts.address_limit_bytes = i->facts.data_limit_bytes = -1;
     i->facts.parent_pid = i->facts.process_start_ns = -1;
-    i->facts.max_regions = o.max_regions > 0 ? o.max_regions : -1;
+    i->facts.max_regions = o->max_regions > 0 ? o->max_regions : -1;
     i->info.label = i->label;
-    i->info.interval_ms = o.interval_ms ? o.interval_ms : 1000;
+    i->info.interval_ms = o->interval_ms ? o->interval_ms : 1000;
     i->info.commit_ms = 1000;
     i->info.flags = TRACER_F_NO_REGIONS;
     i->info.facts = &i->facts;
@@ -79,8 +69,9 @@ static void set_facts(tracer_import *i, const tracer_import_options *options)
 
 int tracer_import_open(const char *path, const tracer_import_options *options, tracer_import **out)
 {
+    tracer_import_options o = {0};
     tracer_import *i;
-    int error = check_options(options);
+    int error = options ? mt_sized_take(&kind, options, &o) : TRACER_OK;
 
     if (!error && (!path || !path[0] || !out))
         error = mt_error_set(TRACER_EINVAL, "tracer_import_open: path or out is missing");
@@ -93,7 +84,7 @@ int tracer_import_open(const char *path, const tracer_import_options *options, t
         mt_memory_free(i);
         return mt_error_set(TRACER_EINVAL, "%.200s: the path is too long", path);
     }
-    set_facts(i, options);
+    set_facts(i, &o);
     *out = i;
     return TRACER_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "trace/trace.h"
 
 #define INTERVAL_MS_MOST 3600000u
@@ -16,8 +17,6 @@
 #define COMMIT_MS_DEFAULT 1000u
 #define BUDGET_NS_MOST UINT64_C(3600000000000)
 #define FILE_BYTES_LEAST (UINT64_C(1) << 20)
-#define SIZE_LEAST 8u /* size and flags */
-#define SIZE_MOST 4096u
 
 void tracer_options_init(tracer_options *options, uint32_t size)
 {
@@ -27,27 +26,15 @@ void tracer_options_init(tracer_options *options, uint32_t size)
     options->size = size;
 }
 
-/* An older program's struct is shorter, a newer one's longer; what this build does not know must
- * be zero, so that nobody believes in an option that is not there. */
-static int copy_known_part(tracer_options *out, const tracer_options *given)
-{
-    const unsigned char *bytes = (const unsigned char *)given;
-
-    if (given->size < SIZE_LEAST || given->size > SIZE_MOST)
-        return mt_error_set(TRACER_EINVAL,
-                            "options.size is %" PRIu32 "; set it to "
-                            "sizeof(tracer_options), or begin with TRACER_OPTIONS_INIT",
-                            given->size);
-    for (uint32_t i = sizeof(*out); i < given->size; i++)
-        if (bytes[i])
-            return mt_error_set(TRACER_EVERSION,
-                                "options carry a field at byte %" PRIu32
-                                " that memtracer " TRACER_VERSION_STRING " does not know",
-                                i);
-    memcpy(out, given, given->size < sizeof(*out) ? given->size : sizeof(*out));
-    out->size = sizeof(*out);
-    return TRACER_OK;
-}
+static const struct mt_field fields[] = {
+    MT_FIELD(tracer_options, size),        MT_FIELD(tracer_options, flags),
+    MT_FIELD(tracer_options, interval_ms), MT_FIELD(tracer_options, commit_ms),
+    MT_FIELD(tracer_options, budget_ns),   MT_FIELD(tracer_options, max_file_bytes),
+    MT_FIELD(tracer_options, log),         MT_FIELD(tracer_options, log_user),
+    MT_FIELD(tracer_options, label),       MT_FIELD(tracer_options, pid),
+    MT_FIELD(tracer_options, reserved),    MT_FIELD(tracer_options, stack_min_bytes),
+};
+static const struct mt_sized kind = MT_SIZED(tracer_options, fields);
 
 static int check_fields(const tracer_options *o)
 {
@@ -114,7 +101,7 @@ int mt_options_take(struct tracer *t, const tracer_options *given)
 
     tracer_options_init(&t->options, sizeof(t->options));
     if (given) {
-        error = copy_known_part(&t->options, given);
+        error = mt_sized_take(&kind, given, &t->options);
         if (!error)
             error = check_fields(&t->options);
         if (error)

@@ -6,6 +6,25 @@
 
 #include "api/registry.h"
 #include "base/error.h"
+#include "base/sized.h"
+
+static const struct mt_field totals_fields[] = {
+    MT_FIELD(tracer_totals, size),    MT_FIELD(tracer_totals, capacity),
+    MT_FIELD(tracer_totals, n_types), MT_FIELD(tracer_totals, flags),
+    MT_FIELD(tracer_totals, t_ns),    MT_FIELD(tracer_totals, wall_ns),
+    MT_FIELD(tracer_totals, types),
+};
+static const struct mt_sized totals_kind = MT_SIZED(tracer_totals, totals_fields);
+
+static const struct mt_field stats_fields[] = {
+    MT_FIELD(tracer_stats, size),        MT_FIELD(tracer_stats, state),
+    MT_FIELD(tracer_stats, n_ticks),     MT_FIELD(tracer_stats, n_missed),
+    MT_FIELD(tracer_stats, n_failed),    MT_FIELD(tracer_stats, cost_wall_ns),
+    MT_FIELD(tracer_stats, cost_cpu_ns), MT_FIELD(tracer_stats, longest_tick_ns),
+    MT_FIELD(tracer_stats, own_bytes),   MT_FIELD(tracer_stats, file_bytes),
+    MT_FIELD(tracer_stats, n_dropped),
+};
+static const struct mt_sized stats_kind = MT_SIZED(tracer_stats, stats_fields);
 
 static void copy_type(tracer_type_bytes *out, uint32_t type, const struct mt_type_level *level)
 {
@@ -23,9 +42,11 @@ int tracer_get_totals(tracer *t, tracer_totals *totals)
 {
     int error = mt_registry_check(t);
 
+    if (!error)
+        error = mt_sized_check(&totals_kind, totals);
     if (error)
         return error;
-    if (!totals || totals->size < sizeof(*totals) || (totals->capacity && !totals->types))
+    if (totals->size < sizeof(*totals) || (totals->capacity && !totals->types))
         return mt_error_set(TRACER_EINVAL, "totals: set size to sizeof(tracer_totals), capacity "
                                            "and types to an array of your own");
     mt_os_lock_acquire(t->lock);
@@ -48,10 +69,10 @@ int tracer_get_stats(tracer *t, tracer_stats *stats)
     int error = mt_registry_check(t);
     uint32_t size;
 
+    if (!error)
+        error = mt_sized_check(&stats_kind, stats);
     if (error)
         return error;
-    if (!stats || stats->size < sizeof(stats->size))
-        return mt_error_set(TRACER_EINVAL, "stats: set size to sizeof(tracer_stats)");
     size = stats->size;
     memset(stats, 0, size);
     mt_os_lock_acquire(t->lock);

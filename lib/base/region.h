@@ -127,9 +127,13 @@ struct mt_interval {
     uint32_t protection;
     uint8_t type;
     char confidence;
+    bool stale;           /* pages are of an earlier look: to be counted anew */
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
     uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;
+    uint64_t relocated, written; /* of an image's anonymous bytes, where `explained` */
+    bool explained;
+    bool recorded_why; /* the row has these two */
     struct mt_pages pages; /* last: what comparing lists reads lies close together */
 };
 

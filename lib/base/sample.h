@@ -35,7 +35,8 @@ struct mt_sample {
     int64_t cost_wall_ns; /* of this tick; -1 = unknown */
     int64_t cost_cpu_ns;  /* of the sampler thread since the sample before; -1 = unknown */
     uint64_t own_bytes;
-    uint32_t n_regions; /* mappings as the OS lists them */
+    uint32_t n_regions;    /* mappings as the OS lists them */
+    const char *allocator; /* who serves malloc, a constant; NULL = not known in this sample */
     const struct mt_levels *levels;
     const struct mt_counters *counters;
     const struct mt_counter_words *counter_words; /* of counter USER_FIRST on; NULL = none known */

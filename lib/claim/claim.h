@@ -48,13 +48,20 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
  * this thread. Where that allocator keeps this thread's memory apart, it becomes TRACER. */
 void mt_claimer_own_address(struct mt_claimer *c, uint64_t address);
 
-/* Who serves malloc in the process, as far as is known when the claimer is opened: "glibc",
- * "jemalloc" …; "" = unknown. */
+/* Who serves malloc in the process, as far as is known by now: "glibc", "jemalloc" …; "" =
+ * unknown, as of another process before the first collection. A constant: it needs no copy. */
 const char *mt_claimer_allocator(const struct mt_claimer *c);
 
 /* Adds the allocator's own counters (HEAP_…) that are known; may take the allocator's locks, so
  * it is called rarely. Only for this process. */
 void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout);
+
+/* Finds out of the data of images which of their anonymous pages the loader relocated and which
+ * were written: sets `explained`, `relocated`, `written` of those it could tell. The intervals are
+ * those of the last collection, by address, with their page counts. Reads files, so it is called
+ * rarely. What the deadline (monotonic, 0 = none) leaves out comes first in the next call. */
+void mt_claimer_explain(struct mt_claimer *c, struct mt_interval *intervals, uint32_t n,
+                        int64_t deadline_ns);
 
 /* Claims the blocks of mt_memory as TRACER. */
 void mt_claim_own(struct mt_claim_set *set, struct mt_strings *strings);

@@ -14,32 +14,43 @@ static bool same_pages_expected(const struct mt_interval *a, const struct mt_int
            a->protection == b->protection;
 }
 
-void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after)
+void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
+                       bool stale)
 {
     uint32_t i = 0;
 
     for (uint32_t j = 0; j < after->n; j++) {
         struct mt_interval *now = &after->items[j];
+        const struct mt_interval *old;
 
         while (i < before->n && before->items[i].base < now->base)
             i++;
-        if (i < before->n && !now->pages.known && same_pages_expected(&before->items[i], now)) {
-            now->pages = before->items[i].pages;
-            now->region_flags |= before->items[i].region_flags;
-        }
+        if (i == before->n)
+            break;
+        old = &before->items[i];
+        if (now->pages.known || (old->stale && !stale) || !same_pages_expected(old, now))
+            continue;
+        now->pages = old->pages;
+        now->region_flags |= old->region_flags;
+        now->stale = stale;
     }
 }
 
-void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after)
+static void carry_column(const struct mt_type_level *before, struct mt_type_level *after,
+                         unsigned column)
+{
+    if (!(before->known >> column & 1u) || (after->known >> column & 1u))
+        return;
+    after->value[column] = before->value[column];
+    after->known |= 1u << column;
+}
+
+void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after, bool all)
 {
     for (unsigned t = 1; t < MT_TYPE_CAPACITY; t++) {
-        for (unsigned i = 0; i < MT_COUNT_OF(deep_columns); i++) {
-            unsigned c = deep_columns[i];
-
-            if (!(before->type[t].known >> c & 1u) || (after->type[t].known >> c & 1u))
-                continue;
-            after->type[t].value[c] = before->type[t].value[c];
-            after->type[t].known |= 1u << c;
-        }
+        for (unsigned i = 0; i < MT_COUNT_OF(deep_columns); i++)
+            carry_column(&before->type[t], &after->type[t], deep_columns[i]);
+        for (unsigned c = 0; all && c < MT_COLUMN_COUNT; c++)
+            carry_column(&before->type[t], &after->type[t], c);
     }
 }

@@ -75,11 +75,14 @@ uint32_t mt_classify_diff_modules(const struct mt_module *before, uint32_t n_bef
 uint32_t mt_classify_diff_threads(const struct mt_thread *before, uint32_t n_before,
                                   struct mt_thread *after, uint32_t n_after, int64_t *ended);
 
-/* Takes over page counts of intervals that did not change at all from `before`. */
-void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after);
+/* Takes over page counts of intervals that did not change at all from `before`, where they are not
+ * known yet. Those that were old there already only with `stale`; what is taken then is marked so,
+ * and a look that has the time counts it anew. */
+void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
+                       bool stale);
 
 /* Takes over from `before` the columns that only the deepest look knows (charged, pss, locked …),
- * where `after` does not know them. */
-void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after);
+ * or all columns, where `after` does not know them. */
+void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after, bool all);
 
 #endif

@@ -2,7 +2,8 @@
 /* classify: two moments → what began, ended, continued.
  * In: the lists of the sample before and of this one. Out: rows inherited, ended rows.
  * Called by sampler/tick.c. Both lists are sorted and free of overlap, so bases and ends are in
- * the same order: two merge walks match everything. Must not allocate. */
+ * the same order: two merge walks match everything, after the equal ends were set aside. Must not
+ * allocate. */
 #include "classify/classify.h"
 
 #include <string.h>
@@ -71,7 +72,48 @@ struct walk {
     const struct mt_interval_list *before;
     struct mt_interval_list *after;
     struct mt_change_list *out;
+    uint32_t first, before_end, after_end; /* what is not equal at both ends of the lists */
 };
+
+/* Why pages are private is found out now and then; until then it is as it was. */
+static void inherit_why(const struct mt_interval *old, struct mt_interval *now)
+{
+    bool same = now->explained && old->explained && now->relocated == old->relocated &&
+                now->written == old->written;
+
+    now->recorded_why = old->recorded_why && (same || !now->explained);
+    if (now->explained)
+        return;
+    now->explained = old->explained;
+    now->relocated = old->relocated;
+    now->written = old->written;
+}
+
+static void take_row(const struct mt_interval *old, struct mt_interval *now)
+{
+    now->row = old->row;
+    now->recorded_ws = old->recorded_ws;
+    now->recorded_swap = old->recorded_swap;
+    inherit_why(old, now);
+}
+
+/* Most of two lists is equal, from both ends: what is between is all that needs the walks. */
+static void match_ends(struct walk *w)
+{
+    const struct mt_interval *old = w->before->items;
+    struct mt_interval *now = w->after->items;
+    uint32_t i = w->before->n, j = w->after->n, first = 0;
+
+    while (first < i && first < j && unchanged(&old[first], &now[first])) {
+        take_row(&old[first], &now[first]);
+        first++;
+    }
+    while (i > first && j > first && unchanged(&old[i - 1], &now[j - 1]))
+        take_row(&old[--i], &now[--j]);
+    w->first = first;
+    w->before_end = i;
+    w->after_end = j;
+}
 
 static void inherit(struct walk *w, uint32_t i, uint32_t j)
 {
@@ -79,9 +121,7 @@ static void inherit(struct walk *w, uint32_t i, uint32_t j)
     struct mt_interval *now = &w->after->items[j];
 
     if (unchanged(old, now)) {
-        now->row = old->row;
-        now->recorded_ws = old->recorded_ws;
-        now->recorded_swap = old->recorded_swap;
+        take_row(old, now);
     } else if (old->row && continues(old, now)) {
         w->out->continued[j] = old->row;
     }
@@ -89,9 +129,9 @@ static void inherit(struct walk *w, uint32_t i, uint32_t j)
 
 static void match_by_base(struct walk *w)
 {
-    uint32_t i = 0, j = 0;
+    uint32_t i = w->first, j = w->first;
 
-    while (i < w->before->n && j < w->after->n) {
+    while (i < w->before_end && j < w->after_end) {
         uint64_t old = w->before->items[i].base, now = w->after->items[j].base;
 
         if (old == now)
@@ -104,9 +144,9 @@ static void match_by_base(struct walk *w)
 /* Memory that grows downwards keeps its end. Only what the first walk left alone is matched. */
 static void match_by_end(struct walk *w)
 {
-    uint32_t i = 0, j = 0;
+    uint32_t i = w->first, j = w->first;
 
-    while (i < w->before->n && j < w->after->n) {
+    while (i < w->before_end && j < w->after_end) {
         const struct mt_interval *old = &w->before->items[i];
         struct mt_interval *now = &w->after->items[j];
 
@@ -122,14 +162,14 @@ static void match_by_end(struct walk *w)
  * the same order in both lists. */
 static void collect_ended(struct walk *w)
 {
-    uint32_t j = 0;
+    uint32_t j = w->first;
 
-    for (uint32_t i = 0; i < w->before->n; i++) {
+    for (uint32_t i = w->first; i < w->before_end; i++) {
         const struct mt_interval *old = &w->before->items[i];
 
-        while (j < w->after->n && w->after->items[j].base < old->base)
+        while (j < w->after_end && w->after->items[j].base < old->base)
             j++;
-        if (!old->row || (j < w->after->n && w->after->items[j].row == old->row))
+        if (!old->row || (j < w->after_end && w->after->items[j].row == old->row))
             continue;
         if (w->out->n_ended < w->out->capacity)
             w->out->ended[w->out->n_ended++] = old->row;
@@ -139,11 +179,12 @@ static void collect_ended(struct walk *w)
 void mt_classify_diff(const struct mt_interval_list *before, struct mt_interval_list *after,
                       struct mt_change_list *out)
 {
-    struct walk w = {before, after, out};
+    struct walk w = {.before = before, .after = after, .out = out};
 
     out->n_ended = 0;
     out->n_new = 0;
     memset(out->continued, 0, after->n * sizeof(*out->continued));
+    match_ends(&w);
     match_by_base(&w);
     match_by_end(&w);
     collect_ended(&w);

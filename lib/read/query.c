@@ -135,7 +135,7 @@ int tracer_reader_query(tracer_reader *r, const char *sql, const tracer_value *p
 
     if (!r || !sql || (n_params && !params))
         return mt_error_set(TRACER_EINVAL, "tracer_reader_query: an argument is missing");
-    r->steps = 0;
+    mt_read_begin(r);
     error = prepare(r, named ? named : sql, &s);
     if (!error)
         error = bind(s, params, n_params);

@@ -14,6 +14,8 @@ struct tracer_reader {
     sqlite3 *handle;
     int64_t steps_most; /* of SQLite's machine, that one query may take … */
     int64_t steps;      /* … and has taken */
+    int64_t ns_most;    /* of time, that one query may take … */
+    int64_t began_ns, began_cpu_ns;
     char path[4096];
     const char *names[MT_READ_COLUMNS];
     tracer_value values[MT_READ_COLUMNS];
@@ -21,6 +23,9 @@ struct tracer_reader {
 
 /* The files of queries/. */
 extern const struct mt_text mt_queries[];
+
+/* A query, or all those of a verdict, begins: steps and time count from here. */
+void mt_read_begin(tracer_reader *r);
 
 /* Words SQLite's result for the reader's file; 0 for OK, ROW, DONE. */
 int mt_read_error(tracer_reader *r, int rc);

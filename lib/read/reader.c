@@ -10,16 +10,21 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/os/os.h"
 #include "read/query.h"
 #include "record/file.h"
 
 #define BUSY_MS 5000
 
-/* Work that one query may do, in steps of SQLite's machine: what any sane question needs of a file
- * of that size, and an end for views that have none. */
-#define STEPS_BETWEEN_LOOKS 100000
+/* What one query may do: an end for views that have none. Steps are of SQLite's machine; as one
+ * step may copy megabytes, CPU time is counted too. Both grow with the file: a plain look at all of
+ * it takes some 20 steps and 1 µs for a row of 50 bytes. */
+#define STEPS_BETWEEN_LOOKS 1000
 #define STEPS_OF_ANY_FILE INT64_C(200000000)
 #define STEPS_OF_A_BYTE 2000
+#define STEPS_OF_THE_FIRST 1000000 /* the question of open: is there a run? */
+#define NS_OF_ANY_FILE INT64_C(5000000000)
+#define NS_OF_A_BYTE 5000
 
 static const struct {
     int id, most;
@@ -92,7 +97,7 @@ int mt_read_error(tracer_reader *r, int rc)
         return mt_error_set(TRACER_ELIMIT, "%s: a value or the SQL is too long: %s", r->path, text);
     case SQLITE_INTERRUPT:
         return mt_error_set(TRACER_ELIMIT,
-                            "%s: the query has no end, or takes far more steps than a file of "
+                            "%s: the query has no end, or takes far longer than a file of "
                             "that size should need: ask for less, or look at its views",
                             r->path);
     }
@@ -105,7 +110,12 @@ static int count_steps(void *user)
     tracer_reader *r = user;
 
     r->steps += STEPS_BETWEEN_LOOKS;
-    return r->steps > r->steps_most;
+    if (r->steps > r->steps_most)
+        return 1;
+    if (mt_os_monotonic_ns() - r->began_ns <= r->ns_most)
+        return 0;
+    /* Slow disks and a busy machine are not the query's fault. */
+    return mt_os_thread_cpu_ns() - r->began_cpu_ns > r->ns_most;
 }
 
 static int64_t ask_pragma(sqlite3 *handle, const char *sql)
@@ -125,6 +135,13 @@ static int64_t bytes_of(sqlite3 *handle)
     return ask_pragma(handle, "PRAGMA page_count") * ask_pragma(handle, "PRAGMA page_size");
 }
 
+void mt_read_begin(tracer_reader *r)
+{
+    r->steps = 0;
+    r->began_ns = mt_os_monotonic_ns();
+    r->began_cpu_ns = mt_os_thread_cpu_ns();
+}
+
 static void harden(tracer_reader *r)
 {
     sqlite3 *handle = r->handle;
@@ -141,9 +158,18 @@ static void harden(tracer_reader *r)
                  "PRAGMA query_only = ON;",
                  NULL, NULL, NULL);
     sqlite3_set_authorizer(handle, authorize, NULL);
-    r->steps = 0;
-    r->steps_most = STEPS_OF_ANY_FILE + STEPS_OF_A_BYTE * bytes_of(handle);
+    r->steps_most = STEPS_OF_THE_FIRST;
+    r->ns_most = NS_OF_ANY_FILE;
+    mt_read_begin(r);
     sqlite3_progress_handler(handle, STEPS_BETWEEN_LOOKS, count_steps, r);
+}
+
+static void set_limits(tracer_reader *r)
+{
+    int64_t bytes = bytes_of(r->handle);
+
+    r->steps_most = STEPS_OF_ANY_FILE + STEPS_OF_A_BYTE * bytes;
+    r->ns_most = NS_OF_ANY_FILE + NS_OF_A_BYTE * bytes;
 }
 
 static int connect_to(tracer_reader *r, const char *name, int uri)
@@ -154,6 +180,7 @@ static int connect_to(tracer_reader *r, const char *name, int uri)
     if (rc == SQLITE_OK) {
         harden(r);
         rc = sqlite3_exec(r->handle, "SELECT 1 FROM run LIMIT 1", NULL, NULL, NULL);
+        set_limits(r);
     }
     return rc;
 }

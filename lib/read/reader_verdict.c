@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "read/judging.h"
 
 #define ADDRESS_SPACE (INT64_C(1) << 47)
@@ -318,22 +319,27 @@ static int64_t *take_room(struct mt_judging *j, uint32_t measure)
     return room;
 }
 
+static const struct mt_field fields[] = {
+    MT_FIELD(tracer_verdict_options, size),
+    MT_FIELD(tracer_verdict_options, measure),
+    MT_FIELD(tracer_verdict_options, run),
+    MT_FIELD(tracer_verdict_options, since_wall_ns),
+    MT_FIELD(tracer_verdict_options, until_wall_ns),
+    MT_FIELD(tracer_verdict_options, limit_bytes),
+    MT_FIELD(tracer_verdict_options, type),
+};
+static const struct mt_sized kind = MT_SIZED(tracer_verdict_options, fields);
+
 static int read_options(const tracer_verdict_options *from, tracer_verdict_options *out)
 {
-    const char *rest = (const char *)from;
+    int error = TRACER_OK;
 
     memset(out, 0, sizeof(*out));
-    if (!from)
-        return TRACER_OK;
-    if (from->size < sizeof(from->size))
-        return mt_error_set(TRACER_EINVAL, "options: set size to sizeof(tracer_verdict_options)");
-    for (size_t i = sizeof(*out); i < from->size; i++)
-        if (rest[i])
-            return mt_error_set(TRACER_EVERSION, "options carry fields this build does not know");
-    memcpy(out, from, from->size < sizeof(*out) ? from->size : sizeof(*out));
-    if (out->measure > TRACER_MEASURE_SIZE)
-        return mt_error_set(TRACER_EINVAL, "there is no measure %u", out->measure);
-    return TRACER_OK;
+    if (from)
+        error = mt_sized_take(&kind, from, out);
+    if (!error && out->measure > TRACER_MEASURE_SIZE)
+        error = mt_error_set(TRACER_EINVAL, "there is no measure %u", out->measure);
+    return error;
 }
 
 int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *options,
@@ -347,8 +353,10 @@ int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *option
 
     if (!error && (!r || !out))
         error = mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
-    if (!error)
-        error = mt_series_open(r, &o, &s);
+    if (error)
+        return error;
+    mt_read_begin(r);
+    error = mt_series_open(r, &o, &s);
     if (error)
         return error;
     j.s = s;

@@ -217,6 +217,16 @@ int mt_db_journal_wal(struct mt_db *db, bool *out_wal)
     return error;
 }
 
+int mt_db_sync_log(struct mt_db *db)
+{
+    sqlite3_file *log = NULL;
+
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, (void *)&log);
+    if (!log || !log->pMethods)
+        return TRACER_OK;
+    return mt_db_error(db, log->pMethods->xSync(log, SQLITE_SYNC_NORMAL), "bring it to the disk");
+}
+
 int mt_db_make_plain(struct mt_db *db)
 {
     bool plain;

@@ -46,6 +46,9 @@ int mt_db_error(const struct mt_db *db, int rc, const char *doing);
 /* WAL where the file system can, else a rollback journal; says which. */
 int mt_db_journal_wal(struct mt_db *db, bool *out_wal);
 
+/* What was committed is on the disk when this returns 0; nothing to do without a -wal. */
+int mt_db_sync_log(struct mt_db *db);
+
 /* Takes the -wal over and leaves one plain file; ESTATE when a reader has it open: nothing is lost
  * then, but the -wal stays. */
 int mt_db_make_plain(struct mt_db *db);

@@ -119,16 +119,16 @@ int mt_file_check(const char *path, const char *vfs_name, enum mt_file_kind *out
 
     if (!vfs)
         return mt_error_set(TRACER_EDB, "SQLite cannot be initialized");
+    if (mt_os_path_irregular(path)) /* first: to SQLite, a folder of Windows does not exist */
+        return mt_error_set(TRACER_EDB,
+                            "%s is not a regular file (a directory, a pipe?): "
+                            "choose another path",
+                            path);
     rc = vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &exists);
     if (rc || !exists) {
         *out = MT_FILE_NEW;
         return TRACER_OK;
     }
-    if (!mt_os_path_regular(path))
-        return mt_error_set(TRACER_EDB,
-                            "%s is not a regular file (a directory, a pipe?): "
-                            "choose another path",
-                            path);
     error = look_at(vfs, path);
     if (!error)
         *out = MT_FILE_OURS;
@@ -222,8 +222,9 @@ int mt_file_check_alive(struct mt_db *db)
 int mt_file_interrupt_runs(struct mt_db *db)
 {
     return mt_db_script(db,
-                        "UPDATE run SET state = 'interrupted', state_detail = 'the process ended "
-                        "without stopping its tracer' "
+                        "UPDATE run SET state = 'interrupted', state_detail = "
+                        "iif(state_detail = '', '', state_detail || '; ') || "
+                        "'the process ended without stopping its tracer' "
                         "WHERE state IN ('recording', 'degraded', 'suspended')",
                         "note that an earlier run was cut off");
 }

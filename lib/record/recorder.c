@@ -243,11 +243,26 @@ static int commit(struct mt_recorder *r)
         return error;
     r->open = false;
     r->committed = r->at;
+    r->unsynced = r->wal;
     mt_recorder_events_committed(r);
     mt_recorder_checkpoint(r);
     mt_recorder_measure(r);
     mt_retention_after_commit(r); /* what is committed is so whether or not this finds room */
     return TRACER_OK;
+}
+
+/* A commit into the -wal is safe from the end of this process, but from the end of the machine only
+ * once it was synced. SQLite would do that inside each COMMIT (synchronous = FULL), retention's
+ * too, with forks of the host waiting; this is once an interval, and nobody waits. A disk that
+ * fails is asked again after the next commit. */
+static void sync_log(struct mt_recorder *r)
+{
+    int64_t now_ns = mt_os_monotonic_ns();
+
+    if (!r->unsynced || now_ns - r->synced_ns < r->sync_each_ns || mt_db_sync_log(&r->db))
+        return;
+    r->unsynced = false;
+    r->synced_ns = now_ns;
 }
 
 int mt_recorder_commit(struct mt_recorder *r)
@@ -257,12 +272,14 @@ int mt_recorder_commit(struct mt_recorder *r)
     mt_fork_gate_enter();
     error = commit(r);
     mt_fork_gate_leave();
+    if (!error)
+        sync_log(r);
     return error;
 }
 
 bool mt_recorder_can_wait(const struct mt_recorder *r)
 {
-    return !r->open && r->more.until_ns - r->more.since_ns < STEADY_NS;
+    return !r->open && !r->unsynced && r->more.until_ns - r->more.since_ns < STEADY_NS;
 }
 
 void mt_recorder_rollback(struct mt_recorder *r)
@@ -283,6 +300,7 @@ void mt_recorder_rollback(struct mt_recorder *r)
     mt_recorder_forget_counters(r);
     r->at = r->committed;
     r->again = MT_AGAIN_ALL;
+    r->allocator = NULL;
     r->open = false;
 }
 
@@ -303,7 +321,7 @@ int mt_recorder_close(struct mt_recorder *r, const char *state, const char *deta
     mt_fork_gate_enter();
     error = write_state(r, state, detail, mt_os_wall_ns());
     if (!error)
-        error = mt_recorder_commit(r);
+        error = commit(r);
     if (error)
         mt_recorder_rollback(r);
     for (int i = 0; i < MT_SQL_COUNT; i++)

@@ -39,13 +39,17 @@ int mt_recorder_mark(struct mt_recorder *r, int64_t t_ns, int64_t wall_ns, uint3
                      const char *label);
 int mt_recorder_type(struct mt_recorder *r, uint32_t id, const char *name, const char *description);
 
-/* Keeps a state of the run ("recording", "degraded", …) with its sentence. */
+/* Keeps a state of the run ("recording", "degraded", …); its sentence joins those before it, each
+ * once, so that the end of a run does not take away what it lacked. */
 int mt_recorder_state(struct mt_recorder *r, const char *state, const char *detail);
 
+/* What is committed outlives this process; it is synced, so that it outlives the machine, too, once
+ * per commit_ms of the run, and no more often than once a second. */
 int mt_recorder_commit(struct mt_recorder *r);
 
 /* True while there is nothing to commit but steady ticks of less than a minute: they can wait for
- * the next change, so that a quiet process costs the disk nothing. */
+ * the next change, so that a quiet process costs the disk nothing. What is not synced yet does not
+ * wait. */
 bool mt_recorder_can_wait(const struct mt_recorder *r);
 
 /* Rolls back what cannot be committed, so that a later try can begin anew. */

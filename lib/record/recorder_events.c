@@ -69,13 +69,14 @@ static int frame_row(struct mt_recorder *r, const struct mt_place *p, int64_t *o
     error = find_or_insert(r, MT_SQL_STRING_FIND, MT_SQL_STRING, &path);
     if (error)
         return error;
-    mt_sweep_note(r, path);
+    mt_sweep_note(r, MT_SWEEP_NAMES, path);
     bind_both(r, MT_SQL_CODE_FIND, MT_SQL_CODE, 1, path);
     mt_db_bind_text(r->sql[MT_SQL_CODE_FIND], 2, p->build_id);
     mt_db_bind_text(r->sql[MT_SQL_CODE], 2, p->build_id);
     error = find_or_insert(r, MT_SQL_CODE_FIND, MT_SQL_CODE, &code);
     if (error)
         return error;
+    mt_sweep_note(r, MT_SWEEP_CODES, code);
     bind_both(r, MT_SQL_FRAME_FIND, MT_SQL_FRAME, 1, code);
     bind_both(r, MT_SQL_FRAME_FIND, MT_SQL_FRAME, 2, (int64_t)p->offset);
     return find_or_insert(r, MT_SQL_FRAME_FIND, MT_SQL_FRAME, out);
@@ -90,6 +91,7 @@ static int write_frames(struct mt_recorder *r, int64_t stack, const int64_t *fra
         mt_db_bind(q, 1, stack);
         mt_db_bind(q, 2, i);
         mt_db_bind(q, 3, frames[i]);
+        mt_sweep_note(r, MT_SWEEP_FRAMES, frames[i]);
         error = mt_recorder_run(r, MT_SQL_STACK_FRAME, "write stacks");
     }
     return error;
@@ -173,6 +175,7 @@ static int write_event(struct mt_recorder *r, const struct mt_event *e, int64_t 
     if (e->kind == MT_EVENT_MMAP)
         mt_db_bind(q, 11, e->map_flags);
     mt_db_bind(q, 12, e->flags);
+    mt_sweep_note(r, MT_SWEEP_STACKS, stack);
     if (stack)
         mt_db_bind(q, 13, stack);
     return mt_recorder_run(r, MT_SQL_EVENT, "write events");
@@ -198,9 +201,11 @@ static int add_event(struct mt_recorder *r, const struct mt_event *e,
         error = stack_row(r, e, c, &stack);
     if (!error)
         error = write_event(r, e, c->start_monotonic_ns, stack);
-    if (!error)
-        r->events->n_open++;
-    return error;
+    if (error)
+        return error;
+    r->events->n_open++;
+    mt_events_added(r, sqlite3_last_insert_rowid(r->db.handle));
+    return TRACER_OK;
 }
 
 int mt_recorder_event(struct mt_recorder *r, const struct mt_event *e,
@@ -246,11 +251,17 @@ void mt_recorder_events_committed(struct mt_recorder *r)
         r->events->n_open = 0;
 }
 
+void mt_recorder_stacks_forget(struct mt_recorder *r)
+{
+    if (r->events)
+        memset(r->events->recent, 0, sizeof(r->events->recent));
+}
+
 void mt_recorder_events_forget(struct mt_recorder *r)
 {
     if (!r->events)
         return;
-    memset(r->events->recent, 0, sizeof(r->events->recent));
+    mt_recorder_stacks_forget(r);
     r->events->n_undone += r->events->n_open;
     r->events->n_open = 0;
 }

@@ -18,7 +18,7 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     int64_t row = id < r->string_capacity ? r->string_rows[id] : 0;
 
     if (row)
-        mt_sweep_note(r, row);
+        mt_sweep_note(r, MT_SWEEP_NAMES, row);
     if (row || *error)
         return row;
     sqlite3_bind_text(find, 1, text, (int)bytes, SQLITE_STATIC);
@@ -30,7 +30,7 @@ static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
     }
     if (!*error && id < r->string_capacity)
         r->string_rows[id] = row;
-    mt_sweep_note(r, row);
+    mt_sweep_note(r, MT_SWEEP_NAMES, row);
     return row;
 }
 
@@ -98,6 +98,21 @@ static uint64_t private_bytes(const struct mt_interval *v)
     return counts ? v->pages.bytes[MT_PAGE_ANONYMOUS] : 0;
 }
 
+/* What was found out of fewer pages than there are now is no more than that; of more, nothing. */
+static bool knows_why(const struct mt_interval *v)
+{
+    return v->explained && v->relocated + v->written <= private_bytes(v);
+}
+
+static void bind_why(sqlite3_stmt *q, int i, struct mt_interval *v)
+{
+    if (knows_why(v)) {
+        mt_db_bind(q, i, (int64_t)v->relocated);
+        mt_db_bind(q, i + 1, (int64_t)v->written);
+    }
+    v->recorded_why = v->explained;
+}
+
 static void bind_pages(sqlite3_stmt *q, int i, struct mt_interval *v)
 {
     mt_db_bind(q, i, (int64_t)v->pages.bytes[MT_PAGE_RESIDENT]);
@@ -105,6 +120,7 @@ static void bind_pages(sqlite3_stmt *q, int i, struct mt_interval *v)
         mt_db_bind(q, i + 1, (int64_t)v->pages.bytes[MT_PAGE_SWAP]);
     if (v->pages.known >> MT_PAGE_ANONYMOUS & 1u)
         mt_db_bind(q, i + 2, (int64_t)private_bytes(v));
+    bind_why(q, i + 3, v);
     v->recorded_ws = v->pages.bytes[MT_PAGE_RESIDENT] + private_bytes(v);
     v->recorded_swap = v->pages.bytes[MT_PAGE_SWAP];
 }
@@ -136,7 +152,7 @@ static int insert_region(struct mt_recorder *r, struct mt_interval *v, int64_t c
         bind_pages(q, 15, v);
     if (error)
         return error;
-    mt_db_bind(q, 18, r->at.region_max + 1);
+    mt_db_bind(q, 20, r->at.region_max + 1);
     error = mt_recorder_run(r, MT_SQL_REGION, "write regions");
     if (!error)
         v->row = ++r->at.region_max;
@@ -149,7 +165,8 @@ static int update_pages(struct mt_recorder *r, const struct mt_sample *s, struct
     sqlite3_stmt *q = r->sql[MT_SQL_REGION_PAGES];
 
     if (s->depth < MT_DEPTH_WHOLE || !knows_ws(v) ||
-        (v->recorded_ws == v->pages.bytes[MT_PAGE_RESIDENT] + private_bytes(v) &&
+        (v->recorded_why == v->explained &&
+         v->recorded_ws == v->pages.bytes[MT_PAGE_RESIDENT] + private_bytes(v) &&
          v->recorded_swap == v->pages.bytes[MT_PAGE_SWAP]))
         return TRACER_OK;
     mt_db_bind(q, 1, v->row);

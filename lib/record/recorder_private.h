@@ -59,17 +59,21 @@ struct mt_recorder {
     int64_t run;
     struct mt_position at, committed;
     struct mt_extension more;
-    uint32_t again;                      /* MT_AGAIN_… */
-    struct mt_levels levels;             /* as last written */
-    struct mt_counters counters;         /* as last written */
-    int64_t type_rows[MT_TYPE_CAPACITY]; /* ids in the file: user types may have moved */
+    uint32_t again;                            /* MT_AGAIN_… */
+    struct mt_levels levels;                   /* as last written */
+    struct mt_counters counters;               /* as last written */
+    int64_t type_rows[MT_TYPE_CAPACITY];       /* ids in the file: user types may have moved */
     int64_t counter_rows[MT_COUNTER_CAPACITY]; /* the same of counters; 0 = not in the file yet */
     struct mt_user_type user_types[MT_USER_TYPES];
+    const char *allocator; /* as last written; NULL = not in the file for sure */
     uint64_t max_file_bytes;
     uint64_t file_bytes;
     int wal_pages; /* as of the last commit */
     bool wal;
-    bool open; /* a transaction was begun */
+    bool open;            /* a transaction was begun */
+    bool unsynced;        /* something was committed since the last sync of the -wal */
+    int64_t synced_ns;    /* monotonic */
+    int64_t sync_each_ns; /* syncs are at least so far apart */
     struct mt_retention retention;
     struct mt_event_rows *events; /* of exact events; NULL = none yet */
 };
@@ -100,6 +104,8 @@ void mt_recorder_lists_undo(const struct mt_position *before, const struct mt_sa
 /* recorder_events.c: the events of the open transaction are in the file, or gone. */
 void mt_recorder_events_committed(struct mt_recorder *r);
 void mt_recorder_events_forget(struct mt_recorder *r);
+/* Rows of stacks may be gone. */
+void mt_recorder_stacks_forget(struct mt_recorder *r);
 
 /* seed.c: fixed rows, where missing. */
 int mt_seed(struct mt_db *db);

@@ -211,6 +211,16 @@ static int write_types_again(struct mt_recorder *r)
     return error;
 }
 
+/* Of another process it is found out only when its modules are known. */
+static int write_allocator(struct mt_recorder *r, const char *name)
+{
+    if (!name || !name[0] || name == r->allocator)
+        return TRACER_OK;
+    mt_db_bind(r->sql[MT_SQL_RUN_ALLOCATOR], 1, r->run);
+    mt_db_bind_text(r->sql[MT_SQL_RUN_ALLOCATOR], 2, name);
+    return mt_recorder_run(r, MT_SQL_RUN_ALLOCATOR, "write a sample");
+}
+
 static int write_sample(struct mt_recorder *r, const struct mt_sample *s, int64_t *out_row)
 {
     int error = mt_recorder_flush_extension(r);
@@ -219,6 +229,8 @@ static int write_sample(struct mt_recorder *r, const struct mt_sample *s, int64_
         error = write_types_again(r);
     if (!error)
         error = write_sample_row(r, s, out_row);
+    if (!error)
+        error = write_allocator(r, s->allocator);
     if (!error)
         error = write_levels(r, s, *out_row);
     if (!error)
@@ -242,6 +254,8 @@ static void accept_sample(struct mt_recorder *r, const struct mt_sample *s, int6
     r->retention.added++;
     r->at.sample = row;
     r->at.flags = s->flags;
+    if (s->allocator)
+        r->allocator = s->allocator;
     r->again &= ~(MT_AGAIN_LEVELS | MT_AGAIN_TYPES);
     if (s->intervals)
         r->again &= ~MT_AGAIN_REGIONS;

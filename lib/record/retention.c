@@ -16,6 +16,8 @@
 #define STEPS_WHEN_PRESSED 8
 #define SLICES_A_STEP 16
 #define LAST_TIER (MT_TIERS - 1)
+#define LEAST_EVENTS 1024
+#define STEP_EVENTS 2048 /* half of what a step removes */
 
 static int64_t n_samples(const struct mt_retention *t)
 {
@@ -34,13 +36,21 @@ static bool pressed(const struct mt_recorder *r, int64_t *out_used, int64_t *out
     return r->max_file_bytes && *out_used > *out_limit;
 }
 
+/* Under the cap the oldest events go before any sample does. */
+static bool events_go(const struct mt_recorder *r)
+{
+    int64_t used, limit, kept = mt_events_kept(&r->retention);
+
+    return kept > r->retention.keep_events || (kept > LEAST_EVENTS && pressed(r, &used, &limit));
+}
+
 /* How many samples the newest tier may have. */
 static int64_t room_of_newest(const struct mt_recorder *r)
 {
     const struct mt_retention *t = &r->retention;
     int64_t used, limit, room;
 
-    if (!pressed(r, &used, &limit))
+    if (!pressed(r, &used, &limit) || events_go(r))
         return t->keep;
     room = n_samples(t) * limit / used * TIER_SHARE / (TIER_SHARE + MT_TIERS - 1);
     if (room > t->keep)
@@ -108,7 +118,23 @@ static bool names_due(const struct mt_recorder *r)
 
     if (!pressed(r, &used, &limit))
         many += (r->at.region_max + r->at.thread_max) / 4;
-    return r->retention.sweep.active || r->retention.n_ended > many;
+    return r->retention.n_ended > many;
+}
+
+/* Each event is read as often as one is removed, and no oftener. */
+static bool stacks_due(const struct mt_retention *t)
+{
+    return t->n_events_gone > SWEEP_AFTER && t->n_events_gone > mt_events_kept(t);
+}
+
+static bool sweep_due(const struct mt_recorder *r)
+{
+    const struct mt_retention *t = &r->retention;
+
+    for (int i = 0; i < MT_SWEEPS; i++)
+        if (t->wanted[i])
+            return true;
+    return t->sweep.active || names_due(r) || stacks_due(t);
 }
 
 /* Samples are as few as they may be, and yet it is too much: then the lists of what ended go. */
@@ -117,7 +143,8 @@ static bool ended_go(const struct mt_recorder *r)
     int64_t used, limit;
     int n;
 
-    return pressed(r, &used, &limit) && !r->retention.bucket.n && full_tier(r, &n) == MT_TIERS;
+    return pressed(r, &used, &limit) && !events_go(r) && !r->retention.bucket.n &&
+           full_tier(r, &n) == MT_TIERS;
 }
 
 bool mt_retention_due(const struct mt_recorder *r)
@@ -125,7 +152,7 @@ bool mt_retention_due(const struct mt_recorder *r)
     int n;
 
     return r->retention.bucket.n || full_tier(r, &n) < MT_TIERS || marks_protected(r) >= 0 ||
-           names_due(r) || shrinks(r) || ended_go(r);
+           sweep_due(r) || shrinks(r) || ended_go(r) || events_go(r);
 }
 
 static int count_tier(struct mt_recorder *r, int64_t after, int64_t upto, int64_t *out)
@@ -168,6 +195,8 @@ int mt_retention_open(struct mt_recorder *r)
         error = mt_db_run_number(&r->db, r->sql[MT_SQL_MARK_COUNT], "look at it", &t->n_marks);
     if (t->keep < LEAST_KEPT)
         t->keep = LEAST_KEPT;
+    if (!error)
+        error = mt_events_open(r);
     return error ? error : open_tiers(r);
 }
 
@@ -241,6 +270,23 @@ static int begin_bucket(struct mt_recorder *r)
     return error;
 }
 
+/* When events have gone, all that they used is looked through, one after another. */
+static int sweep(struct mt_recorder *r)
+{
+    struct mt_retention *t = &r->retention;
+    int error = TRACER_OK;
+
+    for (int i = 0; i < SLICES_A_STEP && !error && sweep_due(r); i++) {
+        if (stacks_due(t)) {
+            for (int what = 0; what < MT_SWEEPS; what++)
+                t->wanted[what] = true;
+            t->n_events_gone = 0;
+        }
+        error = mt_sweep_some(r);
+    }
+    return error;
+}
+
 static int work(struct mt_recorder *r)
 {
     int64_t protect = marks_protected(r);
@@ -252,9 +298,9 @@ static int work(struct mt_recorder *r)
         error = mt_thin_marks(r, protect);
     if (!error && ended_go(r))
         error = mt_thin_ended(r);
-    for (int i = 0; i < SLICES_A_STEP && !error && names_due(r); i++)
-        error = mt_sweep_some(r);
-    return error;
+    if (!error && events_go(r))
+        error = mt_thin_events(r);
+    return error ? error : sweep(r);
 }
 
 static int in_transaction(struct mt_recorder *r)
@@ -275,6 +321,7 @@ static int in_transaction(struct mt_recorder *r)
     r->retention.bucket.n = 0; /* it is read anew */
     r->retention.sweep.active = false;
     open_tiers(r);
+    mt_events_open(r);
     return error;
 }
 
@@ -294,7 +341,7 @@ static int vacuum(struct mt_recorder *r)
 /* What a step can make less; a bucket that was begun counts, too. */
 static int64_t amount(const struct mt_retention *t)
 {
-    return n_samples(t) + t->n_marks + t->free_pages + t->n_ended;
+    return n_samples(t) + t->n_marks + t->free_pages + t->n_ended + mt_events_kept(t);
 }
 
 int mt_retention_step(struct mt_recorder *r, bool *out_progress)
@@ -306,7 +353,8 @@ int mt_retention_step(struct mt_recorder *r, bool *out_progress)
 
     if (!begun)
         error = begin_bucket(r);
-    if (!error && (t->bucket.n || marks_protected(r) >= 0 || names_due(r) || ended_go(r)))
+    if (!error &&
+        (t->bucket.n || marks_protected(r) >= 0 || sweep_due(r) || ended_go(r) || events_go(r)))
         error = in_transaction(r);
     mt_recorder_measure(r);
     if (!error && shrinks(r))
@@ -324,9 +372,10 @@ int mt_retention_after_commit(struct mt_recorder *r)
     bool progress = true;
     int error = TRACER_OK;
 
+    steps += r->retention.added_events / STEP_EVENTS;
     if (pressed(r, &used, &limit))
         steps += STEPS_WHEN_PRESSED;
-    r->retention.added = r->retention.added_marks = 0;
+    r->retention.added = r->retention.added_marks = r->retention.added_events = 0;
     while (steps-- > 0 && progress && !error && mt_retention_due(r))
         error = mt_retention_step(r, &progress);
     return error;
@@ -339,4 +388,7 @@ void mt_retention_rolled_back(struct mt_recorder *r)
     t->n_tier[0] -= t->added;
     t->n_marks -= t->added_marks;
     t->added = t->added_marks = 0;
+    if (t->added_events)
+        mt_events_open(r);
+    t->added_events = 0;
 }

@@ -24,9 +24,13 @@ struct mt_bucket {
     int removed;
 };
 
-/* The search for names without a user: a window of row numbers at a time. */
+/* What loses its users, in the order in which they lose them. */
+enum mt_sweep_of { MT_SWEEP_STACKS, MT_SWEEP_FRAMES, MT_SWEEP_CODES, MT_SWEEP_NAMES, MT_SWEEPS };
+
+/* The search for rows without a user: a window of row numbers at a time. */
 struct mt_sweep {
     bool active;
+    enum mt_sweep_of what;
     int stage;      /* table that is being read; the last stage deletes */
     int64_t cursor; /* row it has come to */
     int64_t base, top;
@@ -42,6 +46,11 @@ struct mt_retention {
     int64_t last_full;          /* samples in it that cannot become fewer */
     int64_t n_ended;            /* rows of lists removed since the last sweep of names */
     int64_t added, added_marks; /* written since the last commit */
+    int64_t added_events;
+    int64_t event_first, event_last, keep_events; /* rows of event: from, to; 0 = none */
+    int64_t n_events_gone;                        /* since the last sweep of stacks */
+    bool wanted[MT_SWEEPS];                       /* sweeps that follow */
+    int64_t base[MT_SWEEPS];                      /* where the next window of each begins */
     int64_t free_pages, pages;
     struct mt_bucket bucket;
     struct mt_sweep sweep;
@@ -72,7 +81,14 @@ int mt_thin_marks(struct mt_recorder *r, int64_t protect);
 /* The oldest threads, modules that ended. */
 int mt_thin_ended(struct mt_recorder *r);
 int mt_sweep_some(struct mt_recorder *r);
-/* A name is used again while a sweep goes on. */
-void mt_sweep_note(struct mt_recorder *r, int64_t string_row);
+/* A row is used again while a sweep goes on. */
+void mt_sweep_note(struct mt_recorder *r, enum mt_sweep_of what, int64_t row);
+
+/* retention_events.c: exact events, inside a transaction. */
+int mt_events_open(struct mt_recorder *r);
+int64_t mt_events_kept(const struct mt_retention *t);
+int mt_thin_events(struct mt_recorder *r);
+/* An event was written. */
+void mt_events_added(struct mt_recorder *r, int64_t row);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler: the first half of a tick, OS memory → regions → owners → typed intervals → levels.
- * In: a depth. Out: this tick's intervals, claims and levels in struct mt_work, flags in the
- * sample, and the depth that was really needed. Called by tick.c. Must not touch the recorder. */
+ * In: a depth; pages are counted by counting.c. Out: this tick's intervals, claims and levels in
+ * struct mt_work, flags in the sample, and the depth that was really needed. Called by tick.c. Must
+ * not touch the recorder. */
 #include "sampler/sampler.h"
 #include "sampler/stages.h"
 
@@ -55,74 +56,16 @@ static int claim(struct tracer *t, bool asked)
     return TRACER_OK;
 }
 
-static void count_unknown(struct mt_work *w)
+/* Who asks for a sample gets to know why pages of images are private: that takes a while. */
+static void explain(struct tracer *t, const struct mt_sample *sample)
 {
-    struct mt_interval_list *list = &w->intervals[w->now];
-    uint32_t next = 0;
-
-    w->source->ops->count(w->source, &w->snapshot, list->items, list->n, &next, 0);
-}
-
-static bool all_counted(const struct mt_interval_list *list)
-{
-    for (uint32_t i = 0; i < list->n; i++)
-        if (!list->items[i].pages.known)
-            return false;
-    return true;
-}
-
-/* True when the resident pages of all intervals are those that the kernel counts now: then what
- * was carried over cannot have changed, but for equal and opposite moves within one kind. */
-static bool accounts_for_all(struct mt_work *w)
-{
-    static const uint64_t needed =
-        UINT64_C(1) << MT_COUNTER_RSS_ANON | UINT64_C(1) << MT_COUNTER_RSS_FILE |
-        UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
-    const struct mt_interval_list *list = &w->intervals[w->now];
-    struct mt_counters *now = &w->counters[w->now];
-    uint64_t anonymous = 0, resident = 0, swap = 0;
-
-    w->source->ops->counters(w->source, now);
-    mt_add_allocator_counters(w);
-    if ((now->known & needed) != needed)
-        return false;
-    for (uint32_t i = 0; i < list->n; i++) {
-        const struct mt_pages *p = &list->items[i].pages;
-
-        if (!p->known)
-            return false;
-        anonymous += p->bytes[MT_PAGE_ANONYMOUS];
-        resident += p->bytes[MT_PAGE_RESIDENT];
-        swap += p->bytes[MT_PAGE_SWAP];
-    }
-    return anonymous == now->value[MT_COUNTER_RSS_ANON] &&
-           resident - anonymous ==
-               now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM] &&
-           swap == now->value[MT_COUNTER_SWAP];
-}
-
-static void forget_counts(struct mt_interval_list *list)
-{
-    for (uint32_t i = 0; i < list->n; i++)
-        list->items[i].pages.known = 0;
-}
-
-/* Counts what changed; when that does not account for what the kernel counts, everything. Where
- * pages cannot be counted the next look is a full one. */
-static void count(struct mt_work *w, uint8_t *depth)
-{
+    struct mt_work *w = t->work;
     struct mt_interval_list *list = &w->intervals[w->now];
 
-    if (*depth < MT_DEPTH_PAGES)
+    if (!(sample->flags & MT_SAMPLE_EXPLICIT) || (t->options.flags & TRACER_F_NO_REGIONS))
         return;
-    count_unknown(w);
-    if (*depth == MT_DEPTH_PAGES && !accounts_for_all(w)) {
-        forget_counts(list);
-        count_unknown(w);
-        *depth = MT_DEPTH_WHOLE;
-    }
-    if (*depth == MT_DEPTH_WHOLE && !all_counted(list))
-        w->cannot_count = true;
+    mt_claimer_explain(w->claimer, list->items, list->n,
+                       mt_os_monotonic_ns() + (int64_t)t->options.budget_ns);
 }
 
 /* List, claims and the intervals they make, all anew when a list had to grow for them. */
@@ -163,15 +106,15 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
         sample->flags |= MT_SAMPLE_FAILED;
         return error;
     }
-    if (sample->depth < MT_DEPTH_WHOLE && !(t->options.flags & TRACER_F_NO_PAGES))
-        mt_classify_carry(&w->intervals[1 - w->now], list);
-    count(w, &sample->depth);
+    mt_count_pages(t, sample);
     mt_classify_settle(&w->snapshot, list);
+    explain(t, sample);
     sample->flags |= w->snapshot.flags;
     sample->flags |=
         mt_classify_totals(&w->snapshot, list, &w->counters[w->now], &w->levels[w->now]);
     if (sample->depth < MT_DEPTH_FULL)
-        mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now]);
+        mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now],
+                                 (sample->flags & MT_SAMPLE_PARTIAL) != 0);
     if (list->truncated || set->truncated)
         sample->flags |= MT_SAMPLE_TRUNCATED;
     if (set->partial)

@@ -27,6 +27,11 @@ static const uint64_t gates[] = {
 #define FULL_AGE_NS (INT64_C(60) * 1000000000)
 #define FULL_COST_TIMES 200
 
+/* In the long run the sampler costs one part in COST_TIMES of the time at most; what it did not use
+ * up in quiet times lets it follow a burst tick by tick. */
+#define COST_TIMES 20
+#define CREDIT_MOST_NS (INT64_C(200) * 1000000)
+
 static bool equal_in(uint64_t set, const struct mt_counters *a, const struct mt_counters *b)
 {
     for (unsigned c = 0; c < MT_COUNTER_CAPACITY; c++)
@@ -52,16 +57,27 @@ static bool full_is_due(const struct mt_plan_input *in)
 
 static enum mt_depth by_what_moved(const struct mt_plan_input *in)
 {
-    if (in->now_ns - in->last_list_ns < LIST_AGE_NS && counters_equal(in->before, in->now))
+    if (!in->left && in->now_ns - in->last_list_ns < LIST_AGE_NS &&
+        counters_equal(in->before, in->now))
         return MT_DEPTH_COUNTERS;
     if (in->cannot_count || full_is_due(in))
         return MT_DEPTH_FULL;
     return in->now_ns - in->last_whole_ns >= WHOLE_AGE_NS ? MT_DEPTH_WHOLE : MT_DEPTH_PAGES;
 }
 
-enum mt_depth mt_plan_depth(const struct mt_plan_input *in)
+int64_t mt_plan_credit(int64_t credit_ns, int64_t elapsed_ns, int64_t cost_ns)
+{
+    credit_ns += elapsed_ns / COST_TIMES - cost_ns;
+    return credit_ns < CREDIT_MOST_NS ? credit_ns : CREDIT_MOST_NS;
+}
+
+enum mt_depth mt_plan_depth(const struct mt_plan_input *in, bool *out_deferred)
 {
     enum mt_depth depth = in->asked ? MT_DEPTH_FULL : by_what_moved(in);
+
+    *out_deferred = !in->asked && !in->at_least && depth > MT_DEPTH_COUNTERS && in->credit_ns < 0;
+    if (*out_deferred)
+        return MT_DEPTH_COUNTERS;
 
     if (depth < (enum mt_depth)in->at_least)
         depth = (enum mt_depth)in->at_least;

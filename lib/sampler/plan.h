@@ -18,9 +18,16 @@ struct mt_plan_input {
     int64_t last_whole_ns; /* when all pages were counted last */
     int64_t last_full_ns;  /* when smaps was read last */
     int64_t full_cost_ns;  /* what that cost */
+    int64_t credit_ns;     /* CPU time that looks may still cost; mt_plan_credit() */
+    bool left;             /* the last look did not get through */
     int64_t budget_ns;
 };
 
-enum mt_depth mt_plan_depth(const struct mt_plan_input *in);
+/* `out_deferred`: something moved, but looking at it now would cost more than its share. */
+enum mt_depth mt_plan_depth(const struct mt_plan_input *in, bool *out_deferred);
+
+/* What is left of the credit after a tick that cost `cost_ns`, `elapsed_ns` after the one before.
+ */
+int64_t mt_plan_credit(int64_t credit_ns, int64_t elapsed_ns, int64_t cost_ns);
 
 #endif

@@ -70,7 +70,7 @@ struct tracer {
     struct mt_counter_words counter_words[MT_USER_COUNTERS]; /* constant once counted */
     uint32_t n_counters;
     struct mt_counters host_counters; /* set by the host, from USER_FIRST on */
-    struct mt_levels levels; /* newest; present 0 = none yet */
+    struct mt_levels levels;          /* newest; present 0 = none yet */
     uint32_t levels_flags;
     int64_t levels_t_ns, levels_wall_ns;
     tracer_stats stats;
@@ -126,6 +126,11 @@ struct mt_sample;
 
 /* Fills this tick's intervals and levels; adds to sample->flags, may raise sample->depth. */
 int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns);
+
+/* ---- counting.c: pages of this tick's intervals, within the budget ---- */
+
+/* Fills pages; may raise sample->depth; PARTIAL = the budget ended first. */
+void mt_count_pages(struct tracer *t, struct mt_sample *sample);
 
 /* ---- requests.c: from the shared part to the stages ---- */
 

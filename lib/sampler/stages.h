@@ -33,12 +33,16 @@ struct mt_work {
     uint32_t n_marks;
     uint32_t n_types; /* of the host's own, written since the last commit */
 
-    uint32_t n_user_claims; /* of the host's own, as of the last look */
+    uint32_t n_user_claims;       /* of the host's own, as of the last look */
     struct mt_counters allocator; /* its counters, as of when it was last asked */
 
-    int source_error;  /* of the last tick; ESTATE = the watched process is gone */
-    bool has_sample;   /* at least one deep look is recorded */
-    bool cannot_count; /* pages can be had from smaps only */
+    int source_error;    /* of the last tick; ESTATE = the watched process is gone */
+    bool has_sample;     /* at least one deep look is recorded */
+    bool cannot_count;   /* pages can be had from smaps only */
+    bool is_partial;     /* the last look left something: its claims or pages */
+    uint64_t count_from; /* address where counting was stopped last */
+    int64_t credit_ns;   /* see mt_plan_credit() */
+    int64_t measured_ns; /* when the last tick ended, 0 = there was none */
     int64_t last_list_ns, last_whole_ns, last_full_ns, full_cost_ns;
     int64_t last_allocator_ns, allocator_cost_ns;
     int64_t last_cpu_ns;     /* of the thread at the end of the last tick */

@@ -17,15 +17,15 @@
 
 /* What the last look left is looked at, though nothing changed since. */
 static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *request,
-                          int64_t now_ns)
+                          int64_t now_ns, bool *out_deferred)
 {
     const struct mt_work *w = t->work;
-    bool left = w->claims[1 - w->now].partial;
     const struct mt_plan_input in = {
         .before = &w->counters[1 - w->now],
         .now = &w->counters[w->now],
         .asked = request->explicit_sample || !w->has_sample,
-        .at_least = left && request->at_least < MT_DEPTH_PAGES ? MT_DEPTH_PAGES : request->at_least,
+        .at_least = request->at_least,
+        .left = w->is_partial,
         .no_pages = (t->options.flags & TRACER_F_NO_PAGES) != 0,
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,
@@ -33,10 +33,11 @@ static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *
         .last_whole_ns = w->last_whole_ns,
         .last_full_ns = w->last_full_ns,
         .full_cost_ns = w->full_cost_ns,
+        .credit_ns = w->credit_ns,
         .budget_ns = (int64_t)t->options.budget_ns,
     };
 
-    return mt_plan_depth(&in);
+    return mt_plan_depth(&in, out_deferred);
 }
 
 /* What differs from the last look, as the recorder wants it. */
@@ -79,10 +80,14 @@ static uint32_t clock_flags(struct tracer *t, const struct mt_sample *sample)
 static void measure(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
     struct mt_work *w = t->work;
-    int64_t cpu = mt_os_thread_cpu_ns();
+    int64_t cpu = mt_os_thread_cpu_ns(), now_ns = mt_os_monotonic_ns();
+    bool asked = (sample->flags & MT_SAMPLE_EXPLICIT) != 0;
 
-    sample->cost_wall_ns = mt_os_monotonic_ns() - begun_ns;
+    sample->cost_wall_ns = now_ns - begun_ns;
     sample->cost_cpu_ns = cpu < 0 ? -1 : cpu - w->last_cpu_ns;
+    w->credit_ns = mt_plan_credit(w->credit_ns, w->measured_ns ? now_ns - w->measured_ns : 0,
+                                  asked || cpu < 0 ? 0 : sample->cost_cpu_ns);
+    w->measured_ns = now_ns;
     w->last_cpu_ns = cpu;
     sample->own_bytes = mt_memory_held();
 }
@@ -125,8 +130,10 @@ static void tell_problems(struct tracer *t, uint32_t flags, int error)
 }
 
 /* Keeps what a deep look costs for the planner, and makes this look "the last one". */
-static void remember(struct mt_work *w, enum mt_depth depth, int64_t begun_ns)
+static void remember(struct mt_work *w, const struct mt_sample *sample, int64_t begun_ns)
 {
+    enum mt_depth depth = (enum mt_depth)sample->depth;
+
     w->last_list_ns = begun_ns;
     if (depth >= MT_DEPTH_WHOLE)
         w->last_whole_ns = begun_ns;
@@ -134,6 +141,7 @@ static void remember(struct mt_work *w, enum mt_depth depth, int64_t begun_ns)
         w->last_full_ns = begun_ns;
         w->full_cost_ns = mt_os_monotonic_ns() - begun_ns;
     }
+    w->is_partial = (sample->flags & MT_SAMPLE_PARTIAL) != 0;
     w->has_sample = true;
     w->now = 1 - w->now;
 }
@@ -146,7 +154,9 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     int error, record_error;
 
     error = mt_observe(t, sample, begun_ns);
+    sample->flags |= clock_flags(t, sample); /* its clocks were read anew */
     sample->n_regions = w->snapshot.n_regions;
+    sample->allocator = mt_claimer_allocator(w->claimer);
     if (!error) {
         compare(t, sample);
         sample->levels = &w->levels[w->now];
@@ -157,7 +167,7 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     publish(t, sample);
     tell_problems(t, sample->flags, error);
     if (!error && !record_error)
-        remember(w, (enum mt_depth)sample->depth, begun_ns);
+        remember(w, sample, begun_ns);
     w->source_error = error;
     return record_error;
 }
@@ -166,6 +176,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
 {
     struct mt_work *w = t->work;
     int64_t begun_ns = mt_os_monotonic_ns();
+    bool deferred;
     struct mt_sample sample = {
         .t_ns = begun_ns - t->start_monotonic_ns,
         .wall_ns = mt_os_wall_ns(),
@@ -180,8 +191,9 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
     w->counters[w->now].known = 0;
     w->source->ops->counters(w->source, &w->counters[w->now]);
     mt_add_allocator_counters(w);
-    sample.depth = (uint8_t)plan(t, request, begun_ns);
-    sample.flags = clock_flags(t, &sample) | (request->n_missed ? MT_SAMPLE_GAP : 0) |
+    sample.depth = (uint8_t)plan(t, request, begun_ns, &deferred);
+    sample.flags = (deferred ? MT_SAMPLE_PARTIAL : 0) | clock_flags(t, &sample) |
+                   (request->n_missed ? MT_SAMPLE_GAP : 0) |
                    (request->explicit_sample ? MT_SAMPLE_EXPLICIT : 0);
     if (sample.depth > MT_DEPTH_COUNTERS)
         return look_and_record(t, &sample, begun_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: any arguments of the command line end in a documented exit code. An argument a
- * line; "/" is replaced, so that none leaves the folder, and no program is started. */
+/* Description: any arguments of the command line end in a documented exit code, also the second
+ * time: a command leaves nothing behind in the program. An argument a line; "/" is replaced, so
+ * that none leaves the folder, and no program is started. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 #include "recording.h"
@@ -43,22 +44,28 @@ static int split(char *text, char **argv)
     return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+static void call(const uint8_t *data, size_t n_bytes)
 {
     char *argv[ARGUMENTS_MOST + 2], name[] = "memtracer";
     char *text = fuzz_copy(n_bytes ? data : (const uint8_t *)"", n_bytes, 1);
     int argc, code;
 
-    folder_enter();
-    recording_make();
-    folder_write("r.db", recording, recording_bytes);
-    folder_write("s.csv", "t_ns,heap\n1,2\n2,3\n", 18);
     argv[0] = name;
     argc = 1 + split(text, argv + 1);
     code = tool_main(argc, argv);
     FUZZ_CHECK(code >= 0 && code <= 4);
-    folder_empty();
     free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
+{
+    folder_enter();
+    recording_make();
+    folder_write("r.db", recording, recording_bytes);
+    folder_write("s.csv", "t_ns,heap\n1,2\n2,3\n", 18);
+    call(data, n_bytes);
+    call(data, n_bytes);
+    folder_empty();
     return 0;
 }
 

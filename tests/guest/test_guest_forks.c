@@ -7,18 +7,26 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <sqlite3.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 extern char **environ;
 
 static volatile int churn_stop;
 
-/* Gives the sampler something to write at every look. */
+/* Gives the sampler something to write at every look. A sanitizer's allocator is of no use in a
+ * child when a thread was inside it at the fork; the C library's is. */
 static void *churn(void *unused)
 {
     while (!churn_stop) {
-        free(malloc(300000));
+        void *p = HOST_SANITIZED ? mmap(NULL, 300000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                 : malloc(300000);
+
         usleep(100);
+        if (HOST_SANITIZED)
+            munmap(p, 300000);
+        else
+            free(p);
     }
     return unused;
 }

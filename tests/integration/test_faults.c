@@ -229,7 +229,7 @@ static void allocations_fail(void **state)
 
 /* ---- killed ---- */
 
-static void record_and_churn(void)
+static void record_and_churn(int begun)
 {
     tracer_options o = TRACER_OPTIONS_INIT;
     tracer *t = NULL;
@@ -246,6 +246,8 @@ static void record_and_churn(void)
 
         p[0] = 1;
         tracer_mark(t, "churn");
+        if (i == 20)
+            close(begun);
         if (i % 3)
             munmap(p, 4096u << (i % 8));
         usleep(300);
@@ -257,11 +259,20 @@ static void killed_at_any_moment(void **state)
     (void)state;
     srand(7);
     for (int i = 0; i < 60; i++) {
-        pid_t pid = fork();
-        int status;
+        int status, begun[2];
+        pid_t pid;
+        char none;
 
-        if (pid == 0)
-            record_and_churn();
+        assert_int_equal(pipe(begun), 0);
+        pid = fork();
+        if (pid == 0) {
+            close(begun[0]);
+            record_and_churn(begun[1]);
+        }
+        close(begun[1]);
+        if (i % 3) /* the others may be killed before they wrote anything */
+            assert_int_equal(read(begun[0], &none, 1), 0);
+        close(begun[0]);
         usleep(5000 + (unsigned)rand() % 60000);
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);

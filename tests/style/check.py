@@ -46,6 +46,10 @@ PLATFORM = re.compile(
     r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b(_WIN32|_WIN64|WIN32|__MINGW\w*|__CYGWIN__|_MSC_VER|"
     r"__linux__|__linux|__unix__|__APPLE__|__FreeBSD__|__ANDROID__|__GLIBC__|__x86_64__|__i386__|"
     r"__aarch64__|__arm__|__riscv|SYS_\w+|__NR_\w+)")
+# Values reach SQL as parameters only; a statement made by printf is an invitation.
+SQL_FROM_STRINGS = re.compile(
+    r'\bsqlite3_\w*printf\b|\b\w*printf\s*\([^;]*?"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|PRAGMA|'
+    r'CREATE|DROP|ALTER|ATTACH|WITH|VACUUM|BEGIN|SAVEPOINT)\s')
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.$})*])/(?:work|root)/|(?<![\w.$})*])/home/\w")
 
@@ -139,6 +143,9 @@ def check_code(root, path, text):
     if path.startswith("lib/") and not path.startswith(("lib/base/", "lib/trace/linux/")):
         for line, m in each_match(r"(?<![.>])\b(%s)\s*\(" % ALLOCATION, code):
             report(path, line, "%s: memory comes from base/memory.h" % m.group(1))
+    if path.startswith(("lib/", "tools/")):
+        for line, _ in each_match(SQL_FROM_STRINGS, text):
+            report(path, line, "SQL built from strings: bind parameters")
     if not SQL_ROOMS.match(path):
         for line, m in each_match(r"\bsqlite3_\w+", code):
             report(path, line, "%s outside record/ and read/" % m.group(0))

@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64];
+#include "support/os_help.h"
+
+static char folder[128];
 
 static inline int folder_make(void)
 {
-    snprintf(folder, sizeof(folder), "/tmp/memtracer_test_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return os_temporary_folder(folder, sizeof(folder)) ? 0 : -1;
 }
 
 /* One level deep; what the test made read-only goes as well. */

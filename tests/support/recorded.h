@@ -20,7 +20,7 @@
 
 #define MIB INT64_C(1048576)
 
-static char path[128];
+static char path[256];
 static struct mt_strings *strings;
 static struct mt_os_facts facts;
 static struct mt_recorder *recorder;
@@ -28,11 +28,8 @@ static struct mt_levels levels;
 static struct mt_counters counters;
 static struct mt_sample sample;
 
-static inline int setup(void **state)
+static inline void begin_sample(void)
 {
-    (void)state;
-    assert_int_equal(folder_make(), 0);
-    snprintf(path, sizeof(path), "%s/a.db", folder);
     mt_os_facts_read(mt_os_process_id(), &facts);
     memset(&levels, 0, sizeof(levels));
     memset(&counters, 0, sizeof(counters));
@@ -41,6 +38,14 @@ static inline int setup(void **state)
     sample.counters = &counters;
     sample.depth = MT_DEPTH_FULL;
     recorder = NULL;
+}
+
+static inline int setup(void **state)
+{
+    (void)state;
+    assert_int_equal(folder_make(), 0);
+    snprintf(path, sizeof(path), "%s/a.db", folder);
+    begin_sample();
     return mt_strings_new(1024, 65536, &strings);
 }
 

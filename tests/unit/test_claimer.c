@@ -52,6 +52,43 @@ static void malloc_is_heap_as_mallinfo_says(void **state)
     free(small);
 }
 
+static int n_found(void *const *blocks, int n)
+{
+    int found = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct mt_claim *c = owner_of((char *)blocks[i] + 5000);
+
+        found += c && !strcmp(text(c->owner), "malloc block");
+    }
+    return found;
+}
+
+/* Without time each look finds some more of one region's blocks, and keeps what it had. */
+static void a_long_chain_is_read_over_several_looks(void **state)
+{
+    enum { BLOCKS = 3000 };
+    static void *blocks[BLOCKS];
+    int before = 0, now = 0, looks;
+
+    (void)state;
+    NEEDS_GLIBC_MALLOC();
+    for (int i = 0; i < BLOCKS; i++)
+        blocks[i] = malloc(256 * 1024);
+    f.set.deadline_ns = 1;
+    for (looks = 0; looks < 20 && (looks == 0 || f.set.partial); looks++) {
+        look(0);
+        now = n_found(blocks, BLOCKS);
+        assert_true(now > before || before == BLOCKS);
+        assert_true(f.set.partial || now == BLOCKS);
+        before = now;
+    }
+    assert_int_equal(now, BLOCKS);
+    assert_in_range(looks, 2, 6);
+    for (int i = 0; i < BLOCKS; i++)
+        free(blocks[i]);
+}
+
 static void blocks_that_come_and_go_are_followed(void **state)
 {
     void *blocks[200];
@@ -216,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(malloc_is_heap_as_mallinfo_says, begin, end),
         cmocka_unit_test_setup_teardown(blocks_that_come_and_go_are_followed, begin, end),
+        cmocka_unit_test_setup_teardown(a_long_chain_is_read_over_several_looks, begin, end),
         cmocka_unit_test_setup_teardown(counters_are_mallinfos, begin, end),
         cmocka_unit_test_setup_teardown(looking_makes_no_page_present, begin, end),
         cmocka_unit_test_setup_teardown(own_blocks_are_the_tracers, begin, end),

@@ -30,24 +30,76 @@ static int begin(void **state)
     return 0;
 }
 
+static bool deferred;
+
+static enum mt_depth plan(void)
+{
+    return mt_plan_depth(&in, &deferred);
+}
+
 static void nothing_moved(void **state)
 {
     (void)state;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_COUNTERS);
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
 }
 
 static void one_fault_is_looked_at(void **state)
 {
     (void)state;
     now.value[MT_COUNTER_MINOR_FAULTS]++;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
 }
 
 static void an_unknown_counter_cannot_say_that_nothing_moved(void **state)
 {
     (void)state;
     now.known &= ~(UINT64_C(1) << MT_COUNTER_RSS_ANON);
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
+}
+
+static void what_is_left_is_gone_on_with(void **state)
+{
+    (void)state;
+    in.left = true;
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
+}
+
+/* Without credit a change waits; who asks is answered. */
+static void a_dear_look_waits(void **state)
+{
+    (void)state;
+    now.value[MT_COUNTER_MINOR_FAULTS]++;
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
+    assert_false(deferred);
+    in.credit_ns = -1;
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
+    assert_true(deferred);
+    in.at_least = MT_DEPTH_PAGES;
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
+    in.at_least = 0;
+    in.asked = true;
+    assert_int_equal(plan(), MT_DEPTH_FULL);
+    in.asked = false;
+    now = before;
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
+    assert_false(deferred);
+}
+
+/* A twentieth of the time in the long run: 1 s at ticks of 10 ms that would cost 2 ms each is
+ * 50 ms and what was saved up. */
+static void cost_has_a_share_of_the_time(void **state)
+{
+    int64_t credit = S / 5, spent = 0;
+
+    (void)state;
+    for (unsigned tick = 0; tick < 1000; tick++) {
+        int64_t cost = credit < 0 ? 0 : 2 * S / 1000;
+
+        spent += cost;
+        credit = mt_plan_credit(credit, S / 100, cost);
+    }
+    assert_in_range(spent, S / 2 + S / 5 - S / 100, S / 2 + S / 5 + S / 100);
+    assert_int_equal(mt_plan_credit(0, 3600 * S, 0), S / 5);
 }
 
 /* Windows has neither Linux's sizes nor its two kinds of fault. */
@@ -57,32 +109,32 @@ static void other_counters_say_it_too(void **state)
     before.known = now.known =
         UINT64_C(1) << MT_COUNTER_WORKING_SET | UINT64_C(1) << MT_COUNTER_PRIVATE_CHARGE |
         UINT64_C(1) << MT_COUNTER_PAGE_FAULTS | UINT64_C(1) << MT_COUNTER_THREADS;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_COUNTERS);
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
     now.value[MT_COUNTER_PAGE_FAULTS]++;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
 }
 
 static void the_list_is_read_now_and_then(void **state)
 {
     (void)state;
     in.last_list_ns = 90 * S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
 }
 
 static void a_claim_is_seen_at_once(void **state)
 {
     (void)state;
     in.at_least = MT_DEPTH_PAGES;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
 }
 
 static void who_asks_gets_everything(void **state)
 {
     (void)state;
     in.asked = true;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    assert_int_equal(plan(), MT_DEPTH_FULL);
     in.no_pages = true;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_LIST);
+    assert_int_equal(plan(), MT_DEPTH_LIST);
 }
 
 static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
@@ -90,23 +142,26 @@ static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
     (void)state;
     now.value[MT_COUNTER_VM_SIZE]++;
     in.last_full_ns = 10 * S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    assert_int_equal(plan(), MT_DEPTH_FULL);
     in.full_cost_ns = S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_PAGES);
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
     in.now_ns = 300 * S;
     in.last_list_ns = in.last_whole_ns = 299 * S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    assert_int_equal(plan(), MT_DEPTH_FULL);
     in.now_ns = 100 * S;
     in.last_whole_ns = 10 * S;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_WHOLE);
+    assert_int_equal(plan(), MT_DEPTH_WHOLE);
     in.cannot_count = true;
-    assert_int_equal(mt_plan_depth(&in), MT_DEPTH_FULL);
+    assert_int_equal(plan(), MT_DEPTH_FULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_moved, begin),
+        cmocka_unit_test_setup(what_is_left_is_gone_on_with, begin),
+        cmocka_unit_test_setup(a_dear_look_waits, begin),
+        cmocka_unit_test_setup(cost_has_a_share_of_the_time, begin),
         cmocka_unit_test_setup(one_fault_is_looked_at, begin),
         cmocka_unit_test_setup(an_unknown_counter_cannot_say_that_nothing_moved, begin),
         cmocka_unit_test_setup(other_counters_say_it_too, begin),

@@ -5,10 +5,10 @@
 
 #include "support/recorded.h"
 
-static void a_stopped_file_is_one_plain_private_file(void **state)
+static void a_stopped_file_is_one_plain_file(void **state)
 {
     struct stat st;
-    char wal[160];
+    char wal[300];
 
     (void)state;
     opened();
@@ -17,7 +17,6 @@ static void a_stopped_file_is_one_plain_private_file(void **state)
     assert_int_equal(mt_recorder_commit(recorder), 0);
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(stat(path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
     snprintf(wal, sizeof(wal), "%s-wal", path);
     assert_int_not_equal(stat(wal, &st), 0);
     assert_int_equal(number("PRAGMA application_id"), 0x6d747263);
@@ -180,6 +179,28 @@ static void a_user_type_of_an_earlier_run_keeps_its_id(void **state)
 }
 
 /* A failed sample leaves nothing, and the next carries what it had. */
+/* What a run lacked is still told when it has ended, by whatever end; each sentence once. */
+static void sentences_of_states_stay(void **state)
+{
+    (void)state;
+    opened();
+    assert_int_equal(mt_recorder_state(recorder, "degraded", "no pages"), 0);
+    assert_int_equal(mt_recorder_state(recorder, "degraded", "too many regions"), 0);
+    assert_int_equal(mt_recorder_state(recorder, "degraded", "no pages"), 0);
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(number("SELECT state = 'stopped' AND state_detail = "
+                            "'no pages; too many regions' FROM run"),
+                     1);
+    number("UPDATE run SET state = 'degraded'"); /* as a kill leaves it */
+    opened();
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(number("SELECT state = 'interrupted' AND state_detail = 'no pages; too many "
+                            "regions; the process ended without stopping its tracer' "
+                            "FROM run WHERE id = 1"),
+                     1);
+    assert_int_equal(number("SELECT state_detail = '' FROM run WHERE id = 2"), 1);
+}
+
 static void a_failed_sample_is_made_up_for(void **state)
 {
     sqlite3 *other;
@@ -206,13 +227,14 @@ static void a_failed_sample_is_made_up_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_stopped_file_is_one_plain_private_file),
+        TEST(a_stopped_file_is_one_plain_file),
         TEST(steady_ticks_extend_one_row),
         TEST(lasting_flags_are_no_news_but_passing_ones_are),
         TEST(unknown_columns_are_null),
         TEST(regions_live_from_first_to_last_sample),
         TEST(after_a_rollback_the_lists_are_whole_again),
         TEST(a_user_type_of_an_earlier_run_keeps_its_id),
+        TEST(sentences_of_states_stay),
         TEST(a_failed_sample_is_made_up_for),
     };
 

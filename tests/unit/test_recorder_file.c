@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Description: which files the recorder takes and which it refuses. */
-#define _GNU_SOURCE
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "memtracer/reader.h"
@@ -15,7 +11,7 @@ static void refuse(int code, const char *word)
     assert_int_equal(open_recorder(), code);
     if (!strstr(mt_error_detail(), word))
         fail_msg("\"%s\" does not say \"%s\"", mt_error_detail(), word);
-    assert_non_null(strstr(mt_error_detail(), folder));
+    assert_non_null(strstr(mt_error_detail(), strrchr(folder, '/') + 1));
 }
 
 static void foreign_and_newer_files_are_left_untouched(void **state)
@@ -40,14 +36,14 @@ static void foreign_and_newer_files_are_left_untouched(void **state)
     stat(path, &before);
     refuse(TRACER_ESCHEMA, "newer");
     stat(path, &after);
-    assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
+    assert_true(before.st_mtime == after.st_mtime && before.st_size == after.st_size);
     sqlite3_close(db);
 }
 
 static void a_folder_is_no_file(void **state)
 {
     (void)state;
-    mkdir(path, 0700);
+    assert_true(os_make_folder(path));
     refuse(TRACER_EDB, "directory");
     rmdir(path);
     snprintf(path + strlen(path), sizeof(path) - strlen(path), "/none/x.db");
@@ -61,28 +57,6 @@ static void an_empty_file_is_taken(void **state)
     opened();
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT count(*) FROM run"), 1);
-}
-
-static void what_this_user_may_not_write_is_refused(void **state)
-{
-    int status;
-    pid_t child;
-
-    (void)state;
-    opened();
-    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
-    chmod(path, 0444);
-    chmod(folder, 0755);
-    child = fork();
-    if (child == 0) {
-        if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
-            _exit(77);
-        _exit(open_recorder() == TRACER_EDENIED ? 0 : 1);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (WEXITSTATUS(status) == 77)
-        skip();
-    assert_int_equal(status, 0);
 }
 
 static void one_live_process_records_into_one_file(void **state)
@@ -103,50 +77,13 @@ static void one_live_process_records_into_one_file(void **state)
     assert_int_equal(number("SELECT count(*) FROM run"), 2);
 }
 
-/* No room for all of the tables: what is left must not be a stranger's file to the next start. */
-static void a_creation_that_failed_can_be_tried_again(void **state)
-{
-    struct rlimit was, small;
-
-    (void)state;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
-    small = was;
-    for (small.rlim_cur = 512; small.rlim_cur < 65536; small.rlim_cur *= 2) {
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-        assert_int_not_equal(open_recorder(), 0);
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
-    }
-    opened();
-    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
-    assert_int_equal(number("SELECT auto_vacuum FROM pragma_auto_vacuum"), 2);
-    assert_int_equal(number("SELECT count(*) FROM run"), 1);
-}
-
-static void a_deleted_file_is_noticed(void **state)
-{
-    (void)state;
-    opened();
-    set_level(MT_TYPE_HEAP, MIB);
-    assert_int_equal(tick(), 0);
-    assert_int_equal(mt_recorder_commit(recorder), 0);
-    unlink(path);
-    set_level(MT_TYPE_HEAP, 2 * MIB);
-    assert_int_equal(tick(), TRACER_EDB);
-    assert_non_null(strstr(mt_error_detail(), "deleted or moved"));
-    mt_recorder_close(recorder, "stopped", "");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(foreign_and_newer_files_are_left_untouched),
         TEST(a_folder_is_no_file),
         TEST(an_empty_file_is_taken),
-        TEST(what_this_user_may_not_write_is_refused),
         TEST(one_live_process_records_into_one_file),
-        TEST(a_creation_that_failed_can_be_tried_again),
-        TEST(a_deleted_file_is_noticed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,45 +1,43 @@
 /* SPDX-License-Identifier: MIT */
 /* Description: what a kill, or a reader that stays, leaves of a recording. */
-#define _GNU_SOURCE
-#include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "memtracer/reader.h"
 #include "support/recorded.h"
 
-/* A child records, commits `n` samples and dies by SIGKILL with one more not committed. */
-static void record_and_die(int n)
-{
-    int status;
-    pid_t child = fork();
+#define N_COMMITTED 20
 
-    if (child == 0) {
-        mt_os_facts_read(mt_os_process_id(), &facts);
-        if (open_recorder())
-            _exit(1);
-        for (int i = 0; i < n; i++) {
-            set_level(MT_TYPE_HEAP, (i + 1) * MIB);
-            tick();
-            mt_recorder_commit(recorder);
-        }
-        set_level(MT_TYPE_HEAP, 999 * MIB);
-        tick();
-        kill(getpid(), SIGKILL);
+/* The second process: commits its samples and is killed with one more not committed. */
+static int be_killed(const char *file)
+{
+    snprintf(path, sizeof(path), "%s", file);
+    begin_sample();
+    if (mt_strings_new(1024, 65536, &strings) || open_recorder())
+        return 1;
+    for (int i = 0; i < N_COMMITTED; i++) {
+        set_level(MT_TYPE_HEAP, (i + 1) * MIB);
+        if (tick() || mt_recorder_commit(recorder))
+            return 2;
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status));
+    set_level(MT_TYPE_HEAP, 999 * MIB);
+    if (tick())
+        return 3;
+    os_kill_self();
+}
+
+static void record_and_die(void)
+{
+    assert_int_equal(os_run_self("--killed", path), OS_KILLED);
 }
 
 static void a_kill_loses_only_what_was_not_committed(void **state)
 {
     (void)state;
-    record_and_die(20);
+    record_and_die();
     opened();
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT count(*) FROM run WHERE state = 'interrupted'"), 1);
-    assert_int_equal(number("SELECT max(ws) FROM level"), 20 * MIB);
+    assert_int_equal(number("SELECT max(ws) FROM level"), N_COMMITTED * MIB);
     assert_int_equal(number("SELECT count(*) FROM pragma_integrity_check WHERE "
                             "integrity_check = 'ok'"),
                      1);
@@ -47,24 +45,24 @@ static void a_kill_loses_only_what_was_not_committed(void **state)
 
 static void finish_makes_one_file_of_a_killed_recording(void **state)
 {
-    char wal[160];
+    char wal[300];
     struct stat st;
 
     (void)state;
-    record_and_die(20);
+    record_and_die();
     snprintf(wal, sizeof(wal), "%s-wal", path);
     assert_int_equal(stat(wal, &st), 0);
     assert_int_equal(tracer_file_finish(path), 0);
     assert_int_not_equal(stat(wal, &st), 0);
     assert_int_equal(number("SELECT count(*) FROM run WHERE state = 'interrupted'"), 1);
-    assert_int_equal(number("SELECT max(ws) FROM level"), 20 * MIB);
+    assert_int_equal(number("SELECT max(ws) FROM level"), N_COMMITTED * MIB);
 }
 
 static void a_reader_that_stays_does_not_make_the_wal_endless(void **state)
 {
     sqlite3 *other;
     struct stat st;
-    char wal[160];
+    char wal[300];
     int error = 0;
 
     (void)state;
@@ -93,7 +91,7 @@ static void a_reader_that_stays_does_not_make_the_wal_endless(void **state)
     assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"), 7);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_kill_loses_only_what_was_not_committed),
@@ -101,5 +99,7 @@ int main(void)
         TEST(a_reader_that_stays_does_not_make_the_wal_endless),
     };
 
+    if (argc > 2)
+        return be_killed(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

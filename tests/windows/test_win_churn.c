@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define N_CHURNERS 3
+#define N_CHURNERS 4
 #define CHURN_MS 3000
 
 static atomic_bool stop;
@@ -67,6 +67,7 @@ static void looks_are_whole_under_churn(void **state)
     do {
         look_now();
         assert_int_equal(look.flags, 0);
+        assert_int_equal(look_sum(), look_span());
         assert_int_equal(look_at(kept)->type, MT_TYPE_HEAP);
         assert_int_equal(look_at(GetModuleHandleW(NULL))->type, MT_TYPE_IMAGE);
         assert_int_equal(look_at(&end)->type, MT_TYPE_TRACER);

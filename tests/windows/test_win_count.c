@@ -138,7 +138,7 @@ static void what_would_fault_is_not_asked_for(void **state)
     assert_int_equal(PAGES(v[2], PRIVATE), 1);
 }
 
-static void large_intervals_are_asked_for_in_batches(void **state)
+static void G01_large_intervals_are_asked_for_in_batches(void **state)
 {
     struct mt_interval v = interval(16, 2 * WIN_BATCH_PAGES + 1, PRIVATE_FLAGS);
 
@@ -149,6 +149,18 @@ static void large_intervals_are_asked_for_in_batches(void **state)
     assert_int_equal(memory.most_in_a_call, WIN_BATCH_PAGES);
     assert_int_equal(memory.lowest, v.base);
     assert_int_equal(memory.highest, v.end - PAGE);
+}
+
+/* 5 GiB: a number of pages times a size that does not fit into 32 bits. */
+static void more_than_4_gib_are_counted_to_the_last_page(void **state)
+{
+    struct mt_interval v = interval(16, UINT64_C(5) << 18, PRIVATE_FLAGS);
+
+    (void)state;
+    count(&v, 1);
+    assert_int_equal(memory.n_asked, UINT64_C(5) << 18);
+    assert_int_equal(memory.highest, v.end - PAGE);
+    assert_int_equal(PAGES(v, PRIVATE), UINT64_C(5) << 18);
 }
 
 static void a_failed_call_leaves_its_interval_unknown(void **state)
@@ -200,7 +212,8 @@ int main(void)
         cmocka_unit_test_setup(each_kind_of_page_is_told_apart, begin),
         cmocka_unit_test_setup(private_memory_is_what_is_charged, begin),
         cmocka_unit_test_setup(what_would_fault_is_not_asked_for, begin),
-        cmocka_unit_test_setup(large_intervals_are_asked_for_in_batches, begin),
+        cmocka_unit_test_setup(G01_large_intervals_are_asked_for_in_batches, begin),
+        cmocka_unit_test_setup(more_than_4_gib_are_counted_to_the_last_page, begin),
         cmocka_unit_test_setup(a_failed_call_leaves_its_interval_unknown, begin),
         cmocka_unit_test_setup(a_deadline_is_kept_and_the_rest_done_later, begin),
         cmocka_unit_test_setup(own_blocks_are_not_counted_every_time, begin),

@@ -185,7 +185,7 @@ static void what_is_free_below_a_border_is_lost(void **state)
     assert_false(snapshot.regions[1].flags & MT_REGION_CHARGED);
 }
 
-static void two_terabytes_of_bitmap_are_reserved_only(void **state)
+static void G06_two_terabytes_of_bitmap_are_reserved_only(void **state)
 {
     static const MEMORY_BASIC_INFORMATION rows[] = {
         ROW(0x1d0000000, 0x100000, MEM_COMMIT, MEM_PRIVATE, PAGE_READWRITE, 0x1d0000000,
@@ -249,7 +249,7 @@ static void pieces_of_an_image_have_its_name_and_their_offset(void **state)
     assert_true(snapshot.regions[2].flags & MT_REGION_CHARGED);
 }
 
-static void a_walk_that_is_refused_ends(void **state)
+static void G07_G09_a_walk_that_is_refused_ends(void **state)
 {
     static const MEMORY_BASIC_INFORMATION rows[] = {
         ROW(0x100000, 0x10000, MEM_COMMIT, MEM_PRIVATE, PAGE_READWRITE, 0x100000, PAGE_READWRITE),
@@ -283,7 +283,7 @@ static void expect_plain(const wchar_t *from, const wchar_t *plain)
     assert_memory_equal(got, plain, units * sizeof(wchar_t));
 }
 
-static void names_have_four_forms(void **state)
+static void G11_names_have_four_forms(void **state)
 {
     (void)state;
     expect_plain(L"\\Device\\HarddiskVolume3\\a\\b.dll", L"C:\\a\\b.dll");
@@ -296,16 +296,35 @@ static void names_have_four_forms(void **state)
     expect_plain(L"\\Device\\HarddiskVolume7\\b.dll", L"\\Device\\HarddiskVolume7\\b.dll");
 }
 
+/* Longer than the 260 units of MAX_PATH, which the system lets a program ask for. */
+static void a_long_name_is_kept_whole(void **state)
+{
+    static struct win_drives drives;
+    wchar_t name[2048] = L"\\Device\\HarddiskVolume3";
+    uint32_t device = (uint32_t)wcslen(name), units = 2000;
+    const wchar_t *got;
+
+    (void)state;
+    wcscpy(drives.device[2], name);
+    for (uint32_t i = device; i < units; i++)
+        name[i] = i % 50 ? L'x' : L'\\';
+    name[device] = L'\\';
+    got = win_name_plain(&drives, name, &units);
+    assert_int_equal(units, 2000 - device + 2);
+    assert_true(got[0] == L'C' && got[1] == L':' && got[units - 1] == L'x');
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stack_has_reserve_guard_and_committed_part),
         cmocka_unit_test(equal_neighbours_are_one_region_within_an_allocation_only),
         cmocka_unit_test(what_is_free_below_a_border_is_lost),
-        cmocka_unit_test(two_terabytes_of_bitmap_are_reserved_only),
+        cmocka_unit_test(G06_two_terabytes_of_bitmap_are_reserved_only),
         cmocka_unit_test(pieces_of_an_image_have_its_name_and_their_offset),
-        cmocka_unit_test(a_walk_that_is_refused_ends),
-        cmocka_unit_test(names_have_four_forms),
+        cmocka_unit_test(G07_G09_a_walk_that_is_refused_ends),
+        cmocka_unit_test(G11_names_have_four_forms),
+        cmocka_unit_test(a_long_name_is_kept_whole),
     };
 
     return cmocka_run_group_tests(tests, begin, end);

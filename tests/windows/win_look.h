@@ -92,6 +92,25 @@ static inline int64_t look_value(unsigned type, unsigned column)
     return look.levels.type[type].value[column];
 }
 
+/* The address space that a program can have, by the system. */
+static inline int64_t look_span(void)
+{
+    SYSTEM_INFO info;
+
+    GetSystemInfo(&info);
+    return (int64_t)((uintptr_t)info.lpMaximumApplicationAddress + 1 -
+                     (uintptr_t)info.lpMinimumApplicationAddress);
+}
+
+static inline int64_t look_sum(void)
+{
+    int64_t sum = 0;
+
+    for (unsigned t = 1; t < MT_TYPE_CAPACITY; t++)
+        sum += look.levels.type[t].value[MT_COLUMN_SIZE];
+    return sum;
+}
+
 /* The interval that holds an address; fails when there is none. */
 static inline const struct mt_interval *look_at(const void *address)
 {

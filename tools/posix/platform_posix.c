@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: interrupts and time for `record`, on POSIX.
- * Uses: pthread_sigmask, sigtimedwait, clock_gettime (POSIX.1-2001). Called by cmd_record.c. */
+ * Uses: pthread_sigmask, sigtimedwait, clock_gettime, mkdir (POSIX.1-2001). Called by
+ * cmd_record.c, out_file.c. */
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "../platform.h"
@@ -34,6 +37,11 @@ bool platform_wait(int64_t ns)
     sigset_t set = interrupts();
 
     return sigtimedwait(&set, NULL, &time) > 0;
+}
+
+int platform_make_folder(const char *path)
+{
+    return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
 }
 
 int64_t platform_monotonic_ns(void)

@@ -26,6 +26,13 @@ bool terminal_has_colour(void)
     return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
+bool terminal_has_progress(void)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
 bool terminal_has_blocks(void)
 {
     return !strcmp(nl_langinfo(CODESET), "UTF-8");

@@ -2,6 +2,8 @@
 /* tools: interrupts and time for `record`, on Windows; `run` is not there: programs are not
  * preloaded there.
  * Uses: SetConsoleCtrlHandler, Sleep, QueryPerformanceCounter (Windows 2000). */
+#include <direct.h>
+#include <errno.h>
 #include <windows.h>
 
 #include "../command.h"
@@ -25,6 +27,11 @@ bool platform_wait(int64_t ns)
 {
     Sleep((DWORD)(ns / 1000000));
     return interrupted != 0;
+}
+
+int platform_make_folder(const char *path)
+{
+    return _mkdir(path) && errno != EEXIST ? -1 : 0;
 }
 
 int64_t platform_monotonic_ns(void)

@@ -71,8 +71,8 @@ void mt_os_file_create(const char *path);
  * of another user is not followed by a process that has more rights than he. Always empty where
  * folders give rights by themselves (Windows). `path` is absolute. */
 void mt_os_path_distrust(const char *path, char *out, size_t out_bytes);
-/* True when `path` is, or leads to, a file that is no folder, pipe or device. */
-bool mt_os_path_regular(const char *path);
+/* True when `path` is, or leads to, a folder, pipe or device; false for a file, and for nothing. */
+bool mt_os_path_irregular(const char *path);
 /* Keeps this library loaded while a tracer runs. */
 void mt_os_library_pin(void);
 

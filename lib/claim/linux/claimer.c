@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "claim/linux/descriptor.h"
+#include "claim/linux/image_data.h"
 #include "claim/linux/provider.h"
 
 struct mt_claimer {
@@ -25,6 +26,8 @@ struct mt_claimer {
     struct mt_names *names;
     struct mt_arenas *arenas;
     struct mt_chunks *chunks;
+    struct mt_image_data *image_data;
+    bool searched_program; /* for an allocator, in vain or not */
 };
 
 static void remember_flags(struct mt_claimer *c)
@@ -42,6 +45,11 @@ static void find_allocator(struct mt_claimer *c)
 {
     if (!c->look.self || c->look.allocator == MT_ALLOCATOR_UNKNOWN)
         c->look.allocator = mt_allocator_detect(&c->look);
+    if (c->look.allocator != MT_ALLOCATOR_UNKNOWN || c->look.out->n_modules != 1 ||
+        c->searched_program)
+        return;
+    c->searched_program = true;
+    c->look.allocator = mt_allocator_linked_in(&c->look);
 }
 
 static void collect_names(struct mt_claimer *c)
@@ -107,6 +115,8 @@ int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer 
         error = mt_arenas_new(&c->arenas);
     if (!error)
         error = mt_chunks_new(&c->chunks);
+    if (!error)
+        error = mt_image_data_new(&c->image_data);
     if (error) {
         mt_claimer_close(c);
         return error;
@@ -126,6 +136,7 @@ void mt_claimer_close(struct mt_claimer *c)
     mt_names_free(c->names);
     mt_arenas_free(c->arenas);
     mt_chunks_free(c->chunks);
+    mt_image_data_free(c->image_data);
     mt_memory_free(c);
 }
 
@@ -175,4 +186,10 @@ void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout)
             mt_chunks_judge(c->chunks, inout->value[MT_COUNTER_HEAP_MAPPED],
                             inout->value[MT_COUNTER_HEAP_MAPPED_BLOCKS]);
     }
+}
+
+void mt_claimer_explain(struct mt_claimer *c, struct mt_interval *intervals, uint32_t n,
+                        int64_t deadline_ns)
+{
+    mt_image_data_explain(c->image_data, &c->look, intervals, n, deadline_ns);
 }

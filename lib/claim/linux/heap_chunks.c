@@ -16,21 +16,29 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "claim/linux/guesses.h"
-#include "claim/linux/spans.h"
+#include "claim/linux/known_spans.h"
 
 #define REGIONS 65536u
 #define BLOCKS 131072u
-#define KNOWN 65536u
 #define GUESSED_BYTES_LEAST (UINT64_C(128) * 1024) /* glibc's lowest default threshold */
 #define DESCRIPTOR_BLOCK_MOST (UINT64_C(256) * 1024)
 #define BLOCKS_A_REGION 65536u
-#define CHECKS_A_ROUND 4u       /* headers in unchanged regions that are read again, in turn */
-#define NEW_A_ROUND_LEAST 1024u /* changed regions that are walked whatever the deadline */
-#define CHECKS_OF_A_WHOLE 64u   /* the same where time does not matter */
+#define CHECKS_A_ROUND 4u        /* headers in unchanged regions that are read again, in turn */
+#define NEW_A_ROUND_LEAST 1024u  /* changed regions that are walked whatever the deadline */
+#define CHECKS_OF_A_WHOLE 64u    /* the same where time does not matter */
+#define READ_A_ROUND_LEAST 1024u /* headers that are read whatever the deadline */
 
 struct walked {
     uint64_t base, end;
     uint32_t first, n; /* into blocks */
+    bool cut;          /* not walked to its end yet */
+};
+
+/* What a walk believes of the last collection's blocks. */
+enum belief {
+    BELIEVE_CHECKED, /* all, if that leads to a good end */
+    BELIEVE_ALL,     /* all: they were read while this same walk began */
+    BELIEVE_NONE
 };
 
 /* One collection: regions and blocks by address. */
@@ -42,11 +50,12 @@ struct list {
 
 struct mt_chunks {
     unsigned now;
-    bool have_known;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    uint32_t n_known, n_new, next_region, next_block, n_checks; /* see check_region() */
-    struct mt_span known[KNOWN]; /* by base: stacks, arenas, images, our own */
+    bool cut; /* the deadline ended the walk of the region at hand */
+    uint32_t n_new, n_read;
+    uint32_t next_region, next_block, n_checks; /* see check_region() */
+    struct mt_known_spans known;
     struct list lists[2];
 };
 
@@ -61,49 +70,7 @@ void mt_chunks_free(struct mt_chunks *c)
     mt_memory_free(c);
 }
 
-/* ---- what is known already ---- */
-
-static void add_known(struct mt_chunks *c, uint64_t base, uint64_t end)
-{
-    if (c->n_known < KNOWN)
-        c->known[c->n_known++] = (struct mt_span){base, end};
-}
-
-static void add_own(void *user, uint64_t base, uint64_t bytes)
-{
-    add_known(user, base, base + bytes);
-}
-
-/* When the first region has to be walked: mostly none has. */
-static void gather_known(struct mt_chunks *c, const struct mt_look *look)
-{
-    if (c->have_known)
-        return;
-    c->have_known = true;
-    c->n_known = 0;
-    for (uint32_t i = 0; i < look->out->n_claims; i++) {
-        const struct mt_claim *k = &look->out->claims[i];
-
-        if (k->rank == MT_RANK_IMAGE || k->rank == MT_RANK_ARENA || k->rank == MT_RANK_STACK)
-            add_known(c, k->base, k->end);
-    }
-    if (look->self)
-        mt_memory_each(add_own, c);
-    mt_spans_sort(c->known, c->n_known);
-}
-
 /* ---- one header ---- */
-
-/* A stack may lie inside a block, but nothing known lies across its borders or in its header. */
-static bool respects_known(const struct mt_chunks *c, uint64_t base, uint64_t end)
-{
-    uint32_t k = mt_spans_from(c->known, c->n_known, base);
-
-    for (; k < c->n_known && c->known[k].base < end; k++)
-        if (c->known[k].base == base || c->known[k].end > end)
-            return false;
-    return true;
-}
 
 /* malloc's first: a runtime's may be a guess. A stack lies in malloc's blocks only. */
 static bool read_block(const struct mt_chunks *c, const struct mt_look *look, uint64_t base,
@@ -111,16 +78,17 @@ static bool read_block(const struct mt_chunks *c, const struct mt_look *look, ui
 {
     uint32_t k;
 
-    if (mt_malloc_block_read(look, base, limit, out) && respects_known(c, base, out->end))
+    if (mt_malloc_block_read(look, base, limit, out) &&
+        mt_known_respects(&c->known, base, out->end))
         return true;
     if ((!look->self || look->allocator == MT_ALLOCATOR_MUSL) &&
         mt_musl_block_read(look, base, limit, out))
         return true;
     if (!look->runtimes)
         return false;
-    k = mt_spans_from(c->known, c->n_known, base);
-    if (k < c->n_known && c->known[k].base < limit)
-        limit = c->known[k].base;
+    k = mt_spans_from(c->known.spans, c->known.n, base);
+    if (k < c->known.n && c->known.spans[k].base < limit)
+        limit = c->known.spans[k].base;
     return limit > base && mt_runtime_block_read(look, base, limit, out);
 }
 
@@ -147,7 +115,7 @@ static const struct mt_block *find_before(const struct mt_chunks *c, uint64_t ba
 static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uint64_t at,
                       uint64_t region_end)
 {
-    return at == region_end || mt_spans_begin(c->known, c->n_known, at) ||
+    return at == region_end || mt_spans_begin(c->known.spans, c->known.n, at) ||
            (look->main_descriptor >= at && look->main_descriptor < region_end &&
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
@@ -164,10 +132,20 @@ static void add_block(struct list *l, uint32_t first, const struct mt_block *b)
         l->blocks[l->n_blocks++] = *b;
 }
 
+/* A long chain is read over several collections. */
+static bool may_read(struct mt_chunks *c, struct mt_look *look)
+{
+    if (c->n_read++ < READ_A_ROUND_LEAST || !look->out->deadline_ns ||
+        mt_os_monotonic_ns() < look->out->deadline_ns)
+        return true;
+    look->out->partial = c->cut = true;
+    return false;
+}
+
 /* Adds the blocks from `at` on. With `trust` a block remembered from the last collection is not
  * read again. Returns the chain's end. */
-static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
-                       uint64_t region_end, bool trust)
+static uint64_t follow(struct mt_chunks *c, struct mt_look *look, uint64_t at, uint64_t region_end,
+                       bool trust)
 {
     struct list *l = &c->lists[c->now];
     uint32_t first = l->n_blocks;
@@ -178,7 +156,7 @@ static uint64_t follow(struct mt_chunks *c, const struct mt_look *look, uint64_t
 
         if (before && before->end <= region_end)
             b = *before;
-        else if (mt_spans_hold(c->known, c->n_known, at) ||
+        else if (mt_spans_hold(c->known.spans, c->known.n, at) || !may_read(c, look) ||
                  !read_block(c, look, at, region_end, &b))
             break;
         b.base = at;
@@ -206,33 +184,33 @@ static void keep_guesses(struct mt_chunks *c, uint32_t first)
     l->n_blocks = kept;
 }
 
-/* Adds the chain that begins at `at`; `fresh` = believe nothing remembered. What is remembered is
- * believed only when it leads to a good end. Returns the chain's end. */
-static uint64_t walk_chain(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
-                           uint64_t region_end, bool fresh)
+/* Adds the chain that begins at `at`. Returns the chain's end. Of one that is cut short all is kept
+ * as it is: so many headers in a row are no accident. */
+static uint64_t walk_chain(struct mt_chunks *c, struct mt_look *look, uint64_t at,
+                           uint64_t region_end, enum belief belief)
 {
     struct list *l = &c->lists[c->now];
     uint32_t first = l->n_blocks;
-    uint64_t end = follow(c, look, at, region_end, !fresh);
+    uint64_t end = follow(c, look, at, region_end, belief != BELIEVE_NONE);
 
-    if (!fresh && end > at && !ends_well(c, look, end, region_end)) {
+    if (belief == BELIEVE_CHECKED && !c->cut && end > at && !ends_well(c, look, end, region_end)) {
         l->n_blocks = first;
         end = follow(c, look, at, region_end, false);
     }
-    if (!ends_well(c, look, end, region_end))
+    if (!c->cut && !ends_well(c, look, end, region_end))
         keep_guesses(c, first);
     return end;
 }
 
 /* The same, and what follows it where blocks are known by themselves. */
-static uint64_t walk_from(struct mt_chunks *c, const struct mt_look *look, uint64_t at,
-                          uint64_t region_end, bool fresh)
+static uint64_t walk_from(struct mt_chunks *c, struct mt_look *look, uint64_t at,
+                          uint64_t region_end, enum belief belief)
 {
-    at = walk_chain(c, look, at, region_end, fresh);
+    at = walk_chain(c, look, at, region_end, belief);
     while (look->allocator == MT_ALLOCATOR_MUSL && at < region_end) {
         uint64_t next = mt_musl_next_block(look, at, region_end);
 
-        at = walk_chain(c, look, next, region_end, fresh);
+        at = walk_chain(c, look, next, region_end, belief);
         if (at == next)
             break;
     }
@@ -240,21 +218,23 @@ static uint64_t walk_from(struct mt_chunks *c, const struct mt_look *look, uint6
 }
 
 /* Known spans of one region are few; a span may lie in another. */
-static void walk_region(struct mt_chunks *c, const struct mt_look *look, struct walked *w,
-                        bool fresh)
+static void walk_region(struct mt_chunks *c, struct mt_look *look, struct walked *w,
+                        enum belief belief)
 {
     uint64_t at;
     uint32_t k;
 
-    gather_known(c, look);
-    at = walk_from(c, look, w->base, w->end, fresh);
-    k = mt_spans_from(c->known, c->n_known, w->base);
-    if (k > 0 && c->known[k - 1].end > at) /* one that reaches in from below */
-        at = walk_from(c, look, c->known[k - 1].end, w->end, fresh);
-    for (; k < c->n_known && c->known[k].base < w->end; k++)
-        if (c->known[k].end > at && c->known[k].end < w->end)
-            at = walk_from(c, look, c->known[k].end, w->end, fresh);
+    c->cut = false;
+    mt_known_gather(&c->known, look);
+    at = walk_from(c, look, w->base, w->end, belief);
+    k = mt_spans_from(c->known.spans, c->known.n, w->base);
+    if (k > 0 && c->known.spans[k - 1].end > at) /* one that reaches in from below */
+        at = walk_from(c, look, c->known.spans[k - 1].end, w->end, belief);
+    for (; k < c->known.n && c->known.spans[k].base < w->end; k++)
+        if (c->known.spans[k].end > at && c->known.spans[k].end < w->end)
+            at = walk_from(c, look, c->known.spans[k].end, w->end, belief);
     w->n = c->lists[c->now].n_blocks - w->first;
+    w->cut = c->cut;
 }
 
 static void copy_region(struct mt_chunks *c, struct walked *w, const struct walked *before)
@@ -351,10 +331,11 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
                            uint32_t *cursor)
 {
     struct list *l = &c->lists[c->now];
-    struct walked w = {r->base, r->end, l->n_blocks, 0};
+    struct walked w = {r->base, r->end, l->n_blocks, 0, false};
     const struct walked *before = same_before(c, &w, cursor);
     bool due = l->n_regions == c->next_region && c->n_checks > 0;
-    bool fresh = false, walk = !before || c->judged;
+    bool fresh = false, resume = before && before->cut && !c->judged;
+    bool walk = !before || before->cut || c->judged;
 
     if (!before && !may_walk(c, look))
         return;
@@ -363,7 +344,7 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
     else if (due)
         walk = check_region(c, look, before, &fresh);
     if (walk)
-        walk_region(c, look, &w, fresh);
+        walk_region(c, look, &w, fresh ? BELIEVE_NONE : resume ? BELIEVE_ALL : BELIEVE_CHECKED);
     else
         copy_region(c, &w, before);
     l->regions[l->n_regions++] = w;
@@ -376,8 +357,8 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
     struct list *l;
 
     c->now = 1 - c->now;
-    c->have_known = false;
-    c->n_new = 0;
+    c->known.gathered = false;
+    c->n_new = c->n_read = 0;
     c->n_checks = look->out->deadline_ns ? CHECKS_A_ROUND : CHECKS_OF_A_WHOLE;
     l = &c->lists[c->now];
     l->n_regions = l->n_blocks = 0;

@@ -150,6 +150,8 @@ struct mt_allocator_calls {
 enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out);
 /* By the names of the modules in look->out. */
 enum mt_allocator mt_allocator_detect(const struct mt_look *look);
+/* linked_in.c: by what is in the program's own file, for a static one. Reads much: once. */
+enum mt_allocator mt_allocator_linked_in(const struct mt_look *look);
 void mt_allocator_collect(struct mt_look *look);
 /* Also compares what is claimed with the allocator's own total: where they agree, the shape is no
  * guess any more. */

@@ -49,3 +49,12 @@ void mt_claimer_counters(struct mt_claimer *c, struct mt_counters *inout)
     (void)c;
     (void)inout;
 }
+
+void mt_claimer_explain(struct mt_claimer *c, struct mt_interval *intervals, uint32_t n,
+                        int64_t deadline_ns)
+{
+    (void)c;
+    (void)intervals;
+    (void)n;
+    (void)deadline_ns;
+}

@@ -71,6 +71,12 @@ void mt_claimer_counters(struct mt_claimer *c MT_UNUSED, struct mt_counters *ino
 {
 }
 
+/* The system says itself which pages are private; why is not asked. */
+void mt_claimer_explain(struct mt_claimer *c MT_UNUSED, struct mt_interval *intervals MT_UNUSED,
+                        uint32_t n MT_UNUSED, int64_t deadline_ns MT_UNUSED)
+{
+}
+
 /* ---- looking into memory ---- */
 
 bool win_read(const struct mt_claimer *c, uint64_t address, void *out, size_t bytes)

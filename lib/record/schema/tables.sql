@@ -9,7 +9,7 @@ CREATE TABLE run (
     uuid TEXT NOT NULL,               -- of this run, random
     label TEXT NOT NULL,              -- options.label, else the program's name
     state TEXT NOT NULL,              -- recording, degraded, suspended, stopped, ended, interrupted
-    state_detail TEXT NOT NULL DEFAULT '', -- a sentence where the state needs one
+    state_detail TEXT NOT NULL DEFAULT '', -- sentences: what was lost on the way, how it ended
     host TEXT NOT NULL,               -- host name
     os TEXT NOT NULL,                 -- system, release, machine
     pid INTEGER NOT NULL,             -- the watched process
@@ -125,7 +125,10 @@ CREATE TABLE region (
     confidence TEXT NOT NULL,         -- of the type: A certain, B very likely, C heuristic
     ws INTEGER,                       -- resident when all pages were last counted
     swap INTEGER,                     -- swapped out at that time
-    private INTEGER                   -- of ws, what is in no file: written or relocated
+    private INTEGER,                  -- of ws, what is in no file: written or relocated
+    relocated INTEGER,                -- of private, data of an image: pages as the loader left them
+    written INTEGER                   -- … and those written since; both as of the last sample that
+                                      -- was asked for, NULL = not found out
 ) STRICT;
 CREATE INDEX region_by_run ON region(run, first_sample);
 CREATE INDEX region_by_end ON region(run, last_sample) WHERE last_sample IS NOT NULL;
@@ -204,8 +207,10 @@ CREATE TABLE setting (
 -- stays, so that they are exact there; ticks and costs add up; a life of a region, module or thread
 -- that no sample sees any more goes; names without a user go. Beyond keep_marks the older marks
 -- with no sample between them, and then every second one, go.
--- max_file_bytes makes the tiers smaller, and where that is not enough, ended threads and modules
--- go, the oldest first.
+-- Exact events beyond keep_events go, the oldest first, and with them the stacks, frames and code
+-- that no event names any more; table event_loss counts them.
+-- max_file_bytes takes the oldest events first, then makes the tiers smaller, and where that is not
+-- enough, ended threads and modules go, the oldest first.
 -- A bucket is a range of rows in sample (key), level, counter (key: run, kind, sample) and of the
 -- indexes by_run, by_end and mark_by_time: thinning never reads what it does not rewrite.
 CREATE TABLE tier (
@@ -273,9 +278,10 @@ CREATE TABLE event (
 ) STRICT;
 CREATE INDEX event_by_time ON event(run, t_ns);
 
--- Events that are missing, for they came faster than they could be written.
+-- Events that are missing: they came faster than they could be written, or retention removed them;
+-- what is missing of a run before its oldest event is in one row.
 CREATE TABLE event_loss (
     run INTEGER NOT NULL REFERENCES run(id),
-    t_ns INTEGER NOT NULL,            -- when it was noticed
+    t_ns INTEGER NOT NULL,            -- when it was noticed; the time of the newest one removed
     events INTEGER NOT NULL
 ) STRICT;

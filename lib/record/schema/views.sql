@@ -677,32 +677,46 @@ WHERE l.size > 0 AND l.type <> 'page_table'
 ORDER BY l.type <> 'free', bytes DESC;
 
 -- image_private: programs and libraries, segment by segment: how much of what they have in memory
--- is this process's alone, and why. Segments by the object's program headers. Empty when the list
--- of regions was not recorded.
---   SELECT module, segment, private, why FROM image_private WHERE private > 0;
+-- is this process's alone, and why: relocated + written + unknown = private. Segments by the
+-- object's program headers; of segment data the pages that hold relocations and nothing else that
+-- differs from the file are relocated, as of the last sample that was asked for (first, last,
+-- tracer_sample). Empty when the list of regions was not recorded.
+--   SELECT module, segment, private, relocated, written, why FROM image_private WHERE private > 0;
 CREATE VIEW image_private AS
-SELECT module, segment, sum(bytes) AS bytes, sum(ws) AS ws, sum(private) AS private,
-       CASE WHEN sum(private) = 0 THEN NULL
-            WHEN segment = 'relro' AND NOT max(writable)
+SELECT module, segment, bytes, ws, private, relocated, written,
+       private - ifnull(relocated, 0) - ifnull(written, 0) AS unknown,
+       CASE WHEN private = 0 THEN NULL
+            WHEN segment = 'relro' AND NOT writable
                  THEN 'relocations: addresses filled in by the loader, then made read-only (RELRO)'
-            WHEN segment = 'relro' THEN 'relocations: addresses filled in by the loader'
-            WHEN segment = 'data' THEN 'data written, or relocated by the loader'
+            WHEN segment = 'relro' OR relocated = private
+                 THEN 'relocations: addresses filled in by the loader'
             WHEN segment = 'bss' THEN 'data without a file, written'
             WHEN segment = 'text' THEN 'text written: relocations in it, breakpoints, uprobes, patches'
-            WHEN sum(private) > 0 THEN 'unknown' END AS why
-FROM (SELECT coalesce(o.text, f.text) AS module, r.bytes, r.ws, r.private,
-             (r.protection & 2) <> 0 AS writable,
-             CASE WHEN r.flags & 512 THEN 'relro' WHEN r.flags & 1024 THEN 'bss'
-                  WHEN r.protection & 4 THEN 'text' WHEN r.protection & 2 THEN 'data'
-                  ELSE 'rodata' END AS segment
-      FROM region r
-      LEFT JOIN string o ON o.id = r.owner
-      LEFT JOIN string f ON f.id = r.file
-      WHERE r.run = (SELECT run FROM latest) AND r.last_sample IS NULL
-        AND r.type = (SELECT id FROM type WHERE name = 'image'))
-WHERE module IS NOT NULL
-GROUP BY module, segment
-ORDER BY sum(private) DESC, module, segment;
+            WHEN written > 0 AND relocated > 0 THEN 'data written, and relocations'
+            WHEN written > 0 THEN 'data written'
+            WHEN relocated > 0 THEN 'relocations, and unknown'
+            WHEN segment = 'data'
+                 THEN 'unknown: the file is gone or another one, or there was no time to read it'
+            ELSE 'unknown' END AS why
+FROM (SELECT module, segment, sum(bytes) AS bytes, sum(ws) AS ws, sum(private) AS private,
+             sum(CASE segment WHEN 'relro' THEN private WHEN 'data' THEN relocated
+                              WHEN 'rodata' THEN NULL ELSE 0 END) AS relocated,
+             sum(CASE segment WHEN 'bss' THEN private WHEN 'text' THEN private
+                              WHEN 'data' THEN written WHEN 'relro' THEN 0 END) AS written,
+             max(writable) AS writable
+      FROM (SELECT coalesce(o.text, f.text) AS module, r.bytes, r.ws, r.private, r.relocated,
+                   r.written, (r.protection & 2) <> 0 AS writable,
+                   CASE WHEN r.flags & 512 THEN 'relro' WHEN r.flags & 1024 THEN 'bss'
+                        WHEN r.protection & 4 THEN 'text' WHEN r.protection & 2 THEN 'data'
+                        ELSE 'rodata' END AS segment
+            FROM region r
+            LEFT JOIN string o ON o.id = r.owner
+            LEFT JOIN string f ON f.id = r.file
+            WHERE r.run = (SELECT run FROM latest) AND r.last_sample IS NULL
+              AND r.type = (SELECT id FROM type WHERE name = 'image'))
+      WHERE module IS NOT NULL
+      GROUP BY module, segment)
+ORDER BY private DESC, module, segment;
 
 -- unloaded_module: libraries that are gone, with the addresses they had.
 --   SELECT path FROM unloaded_module WHERE '0x7f0012345678' BETWEEN base_address AND end_address;

@@ -94,17 +94,20 @@ static bool is_sparse(const struct mt_count *c, const struct mt_interval *v)
     return c->scan.works && v->end - v->base > SPARSE_BYTES;
 }
 
-/* Intervals [first, end) go through one method together. Those to be read must also be close. */
+/* Intervals [first, end) go through one method together. Those to be read must also be close, and
+ * no more than one reading holds: between two runs the clock is looked at. */
 static uint32_t run_end(const struct mt_count *c, uint32_t first, uint32_t n, enum method method)
 {
     const struct mt_interval *v = c->intervals;
     uint64_t hole = HOLE_PAGES * c->pagemap.page_bytes;
+    uint64_t most = MT_PAGEMAP_ENTRIES * c->pagemap.page_bytes;
     uint32_t end = first + 1;
 
     if (method == METHOD_READ && is_sparse(c, &v[first]))
         return end;
     while (end < n && method_of(c, &v[end]) == method) {
-        if (method == METHOD_READ && (v[end].base - v[end - 1].end > hole || is_sparse(c, &v[end])))
+        if (method == METHOD_READ && (v[end].base - v[end - 1].end > hole ||
+                                      is_sparse(c, &v[end]) || v[end].end - v[first].base > most))
             break;
         end++;
     }

@@ -14,8 +14,8 @@
 #include "source/linux/smaps.h"
 
 /* Asked for more, the kernel formats records until one does not fit in its page of 4096, throws
- * that one away and walks its pages again in the next read. Records are below 1024 bytes. */
-#define SMAPS_CHUNK 3072
+ * that one away and walks its pages again in the next read. Most records are below 768 bytes. */
+#define SMAPS_CHUNK 3328
 
 /* Another thread's mmap tears a list now and then; maps is cheap enough to be read again. */
 #define TORN_TRIES 3

@@ -150,10 +150,23 @@ static void add_pages(struct mt_smaps *s, unsigned kind, uint64_t kb)
     r->pages.known |= 1u << kind;
 }
 
+/* Most values are 0. */
+static bool is_zero(struct mt_cursor c)
+{
+    static const char zero[] = " 0 kB";
+    const size_t n = sizeof(zero) - 1;
+
+    return (size_t)(c.end - c.at) > n && !memcmp(c.end - n, zero, n);
+}
+
 static void read_value(struct mt_smaps *s, unsigned kind, struct mt_cursor c)
 {
-    uint64_t kb;
+    uint64_t kb = 0;
 
+    if (is_zero(c) && kind < MT_PAGE_COUNT) {
+        s->region->pages.known |= 1u << kind;
+        return;
+    }
     mt_cursor_blanks(&c);
     if (!mt_cursor_number(&c, 10, &kb)) {
         if (kind < MT_PAGE_COUNT)

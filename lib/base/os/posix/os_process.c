@@ -76,11 +76,11 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
     return true;
 }
 
-bool mt_os_path_regular(const char *path)
+bool mt_os_path_irregular(const char *path)
 {
     struct stat s;
 
-    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
 void mt_os_library_pin(void)

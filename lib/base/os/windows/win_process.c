@@ -7,6 +7,7 @@
 
 #include <ntsecapi.h>
 #include <string.h>
+#include <wchar.h>
 
 #define PATH_UNITS 4096
 
@@ -31,11 +32,21 @@ bool mt_os_path_absolute(const char *path, char *out, size_t out_bytes)
     return units > 0 && units < PATH_UNITS && mt_win_utf8(full, units, out, out_bytes) > 0;
 }
 
-/* Folders are told apart by SQLite; a name in a folder is never a pipe or a device here. */
-bool mt_os_path_regular(const char *path)
+/* The full path of a device has a form of its own (that of NUL is \\.\NUL); looking at its
+ * attributes could already open it. */
+bool mt_os_path_irregular(const char *path)
 {
-    (void)path;
-    return true;
+    wchar_t given[PATH_UNITS], full[PATH_UNITS];
+    DWORD units, attributes;
+
+    if (!mt_win_wide(path, given, PATH_UNITS))
+        return false;
+    units = GetFullPathNameW(given, PATH_UNITS, full, NULL);
+    if (units == 0 || units >= PATH_UNITS || !wcsncmp(full, L"\\\\.\\", 4))
+        return true;
+    attributes = GetFileAttributesW(full);
+    return attributes != INVALID_FILE_ATTRIBUTES &&
+           (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE));
 }
 
 void mt_os_library_pin(void)

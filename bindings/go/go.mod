@@ -1,0 +1,3 @@
+module memtracer
+
+go 1.18

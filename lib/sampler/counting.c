@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* sampler: which intervals a look counts, within its budget.
+ * In: this tick's intervals, the last look's, a depth. Out: their pages; what the budget did not
+ * reach keeps its last count, marked as old, and the next look goes on there.
+ * Called by observe.c. Must not let one end of the address space wait for ever: counting begins
+ * where it stopped. */
+#include "sampler/sampler.h"
+#include "sampler/stages.h"
+
+/* A budget below this would end after one slice of 100 µs, and a look costs more than that. */
+#define BUDGET_LEAST_NS INT64_C(1000000)
+
+static bool all_counted(const struct mt_interval_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (!list->items[i].pages.known)
+            return false;
+    return true;
+}
+
+/* True when the resident pages of all intervals are those that the kernel counts now: then what
+ * was carried over cannot have changed, but for equal and opposite moves within one kind. */
+static bool accounts_for_all(struct mt_work *w)
+{
+    static const uint64_t needed =
+        UINT64_C(1) << MT_COUNTER_RSS_ANON | UINT64_C(1) << MT_COUNTER_RSS_FILE |
+        UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
+    const struct mt_interval_list *list = &w->intervals[w->now];
+    struct mt_counters *now = &w->counters[w->now];
+    uint64_t anonymous = 0, resident = 0, swap = 0;
+
+    w->source->ops->counters(w->source, now);
+    mt_add_allocator_counters(w);
+    if ((now->known & needed) != needed)
+        return false;
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct mt_pages *p = &list->items[i].pages;
+
+        if (!p->known)
+            return false;
+        anonymous += p->bytes[MT_PAGE_ANONYMOUS];
+        resident += p->bytes[MT_PAGE_RESIDENT];
+        swap += p->bytes[MT_PAGE_SWAP];
+    }
+    return anonymous == now->value[MT_COUNTER_RSS_ANON] &&
+           resident - anonymous ==
+               now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM] &&
+           swap == now->value[MT_COUNTER_SWAP];
+}
+
+static void forget_counts(struct mt_interval_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        list->items[i].pages.known = 0;
+}
+
+static uint32_t first_above(const struct mt_interval_list *list, uint64_t address)
+{
+    uint32_t low = 0, high = list->n;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (list->items[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Counts what is not known from where the last look stopped, round to there. False = late. */
+static bool count_unknown(struct mt_work *w, int64_t deadline_ns)
+{
+    struct mt_interval_list *list = &w->intervals[w->now];
+    uint32_t first = first_above(list, w->count_from);
+    const struct {
+        uint32_t begin, end;
+    } parts[] = {{first, list->n}, {0, first}};
+
+    for (unsigned i = 0; i < MT_COUNT_OF(parts); i++) {
+        uint32_t next = parts[i].begin;
+
+        w->source->ops->count(w->source, &w->snapshot, list->items, parts[i].end, &next,
+                              deadline_ns);
+        if (next < parts[i].end) {
+            w->count_from = list->items[next].base;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Counts what changed or is old; when that does not account for what the kernel counts,
+ * everything. Where pages cannot be counted the next look is a full one. */
+static bool count_in_time(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
+{
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (!count_unknown(w, deadline_ns))
+        return false;
+    if (*depth == MT_DEPTH_PAGES && !accounts_for_all(w)) {
+        forget_counts(list);
+        *depth = MT_DEPTH_WHOLE;
+        if (!count_unknown(w, deadline_ns))
+            return false;
+    }
+    if (*depth == MT_DEPTH_WHOLE && !all_counted(list))
+        w->cannot_count = true;
+    return true;
+}
+
+static int64_t deadline(const struct tracer *t, const struct mt_sample *sample)
+{
+    int64_t budget_ns = (int64_t)t->options.budget_ns;
+
+    if ((sample->flags & MT_SAMPLE_EXPLICIT) || sample->depth == MT_DEPTH_FULL)
+        return 0;
+    return mt_os_monotonic_ns() + (budget_ns > BUDGET_LEAST_NS ? budget_ns : BUDGET_LEAST_NS);
+}
+
+void mt_count_pages(struct tracer *t, struct mt_sample *sample)
+{
+    struct mt_work *w = t->work;
+    const struct mt_interval_list *before = &w->intervals[1 - w->now];
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (t->options.flags & TRACER_F_NO_PAGES)
+        return;
+    if (sample->depth < MT_DEPTH_PAGES) {
+        mt_classify_carry(before, list, true);
+        return;
+    }
+    if (sample->depth == MT_DEPTH_PAGES)
+        mt_classify_carry(before, list, false);
+    if (count_in_time(w, &sample->depth, deadline(t, sample)))
+        return;
+    mt_classify_carry(before, list, true);
+    sample->flags |= MT_SAMPLE_PARTIAL;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* tools: memtracer merge: the runs of several recordings in one file.
+ * In: recordings. Out: a new one, which is whole or not there. Rows are copied by merge_rows.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer.h"
+#include "merge.h"
+#include "options.h"
+
+static const char help[] =
+    "usage: memtracer merge OUT.db FILE...\n"
+    "\n"
+    "Puts the runs of several recordings into a new file, oldest first, so that questions can be\n"
+    "asked over all of them. Runs stay apart, by uuid, host, process and start; one that comes "
+    "twice\n"
+    "is refused. The files are only read.\n"
+    "\n"
+    "Example: which release started to leak?\n"
+    "  memtracer merge all.db 1.0.db 1.1.db 1.2.db\n"
+    "  memtracer sql all.db release_leaks 'server*'\n"
+    "\n"
+    "Exit: 0 written, 1 usage, 2 a file cannot be read or written, a run is there twice, or an\n"
+    "interrupt came: then there is no new file.\n";
+
+struct source {
+    const char *path;
+    int64_t start_ns; /* of its first run */
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The reader knows what a memtracer file is. */
+static int look_at(struct source *s)
+{
+    struct answer a = {0};
+    bool found;
+    int code = answer_open(&a, s->path);
+
+    if (!code)
+        code = answer_integers(&a, "SELECT min(start_wall_ns) FROM run", &s->start_ns, 1, &found);
+    answer_close(&a);
+    return code;
+}
+
+/* Called by SQLite now and then; anything but 0 ends what it does. */
+static int look_up(void *user)
+{
+    return !work_step(user);
+}
+
+static int merge(struct merging *m, const struct source *sources, int n)
+{
+    int code = merge_begin(m);
+
+    for (int i = 0; i < n && !code; i++)
+        code = merge_take(m, sources[i].path);
+    return code;
+}
+
+static int write_file(const char *output, const struct source *sources, int n)
+{
+    char temporary[OUT_PATH_BYTES];
+    struct work w;
+    struct merging m = {.work = &w, .path = output};
+    int code;
+
+    if (!out_file_temporary(output, temporary)) {
+        complain("%s: the path is too long", output);
+        return TOOL_ENVIRONMENT;
+    }
+    remove(temporary);
+    work_begin(&w, "merge");
+    w.unit = "thousand steps";
+    if (sqlite3_open_v2(temporary, &m.db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)) {
+        complain("%s: %s", output, sqlite3_errmsg(m.db));
+        code = TOOL_ENVIRONMENT;
+    } else {
+        sqlite3_db_config(m.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_db_config(m.db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+        sqlite3_progress_handler(m.db, 1000, look_up, &w);
+        code = merge(&m, sources, n);
+    }
+    if (sqlite3_close(m.db) && !code)
+        code = TOOL_ENVIRONMENT;
+    if (work_end(&w))
+        code = TOOL_ENVIRONMENT;
+    if (!code)
+        return out_file_rename(temporary, output);
+    remove(temporary);
+    return code;
+}
+
+static bool is_there(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    const struct option_spec specs[] = {{0}};
+    struct source *sources;
+    int first, n,
+        code = options_parse(self, argc, argv, specs, (struct operand_range){2, -1, false}, &first);
+
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (is_there(argv[first])) {
+        complain("%s is there already; merge makes a new file", argv[first]);
+        return TOOL_ENVIRONMENT;
+    }
+    n = argc - first - 1;
+    sources = need(calloc((size_t)n, sizeof(*sources)));
+    code = TOOL_OK;
+    for (int i = 0; i < n && !code; i++) {
+        sources[i].path = argv[first + 1 + i];
+        code = look_at(&sources[i]);
+    }
+    if (!code) {
+        qsort(sources, (size_t)n, sizeof(*sources), by_start);
+        code = write_file(argv[first], sources, n);
+    }
+    free(sources);
+    return code;
+}
+
+const struct command command_merge = {"merge", "the runs of several files in one", help, run};
