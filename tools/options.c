@@ -109,7 +109,7 @@ static void make_tables(const struct option_spec *specs, bool stop_there, struct
         t->shorts[s++] = '+';
     t->shorts[s++] = ':';
     t->shorts[s++] = 'h';
-    for (; specs[n].name && n < OPTIONS_MAX; n++) {
+    for (; n < OPTIONS_MAX && specs[n].name; n++) {
         int has_value = takes_value(specs[n].kind);
 
         t->longs[n] = (struct option){specs[n].name, has_value, NULL, LONG_BASE + (int)n};

@@ -159,11 +159,12 @@ int mt_stages_open(struct tracer *t)
 {
     uint32_t pid = t->options.pid ? t->options.pid : mt_os_process_id();
     struct mt_work *w = mt_memory_alloc(sizeof(*w) + sizeof(struct mt_os_facts));
-    struct mt_os_facts *facts = (struct mt_os_facts *)(void *)(w + 1);
+    struct mt_os_facts *facts;
     int error;
 
     if (!w)
         return mt_error_set(TRACER_ENOMEM, "no memory for the sampler");
+    facts = (struct mt_os_facts *)(void *)(w + 1);
     t->work = w;
     w->clock_offset_ns = t->start_wall_ns - t->start_monotonic_ns;
     mt_os_facts_read(pid, facts);
