@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", ""))
+WRAPPER = shlex.split(os.environ.get("MESON_EXE_WRAPPER", "wine"))
 SYSTEM = {"kernel32.dll", "msvcrt.dll", "advapi32.dll", "psapi.dll", "ntdll.dll", "user32.dll"}
 
 
