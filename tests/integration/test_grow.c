@@ -337,7 +337,7 @@ static void sums_equal_the_kernels(void **state)
 /* More regions than the first lists have room for: they grow, and nothing is cut. */
 static void thousands_of_regions(void **state)
 {
-    enum { PAIRS = 4000 };
+    enum { PAIRS = 1500 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *p = map(2 * PAIRS * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
