@@ -48,7 +48,7 @@ PLATFORM = re.compile(
     r"__aarch64__|__arm__|__riscv|SYS_\w+|__NR_\w+)")
 # Values reach SQL as parameters only; a statement made by printf is an invitation.
 SQL_FROM_STRINGS = re.compile(
-    r'\bsqlite3_\w*printf\b|\b\w*printf\s*\((?!')[^;]*?"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|PRAGMA|'
+    r'\bsqlite3_\w*printf\b|\b\w*printf\s*\((?!\x27)[^;]*?"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|PRAGMA|'
     r'CREATE|DROP|ALTER|ATTACH|WITH|VACUUM|BEGIN|SAVEPOINT)\s')
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 MACHINE_PATHS = re.compile(r"(?<![\w.$})*])/(?:work|root)/|(?<![\w.$})*])/home/\w")
