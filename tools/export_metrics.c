@@ -151,7 +151,7 @@ static void begin_metric(struct exporting *e, const char *name, const char *type
 #define LEVEL_SQL(column)                                                                          \
     {                                                                                              \
 #column, "SELECT r.start_wall_ns + s.t_ns, l." #column ", r.start_wall_ns +"               \
-                 " (SELECT max(n.until_ns) FROM sample n WHERE n.run = r.id)"                      \
+                 " (SELECT max(n.until_ns) FROM sample n WHERE n.run = ?1)"                        \
                  " FROM run r CROSS JOIN level l ON l.run = r.id JOIN sample s ON s.id = l.sample" \
                  " WHERE r.id = ?1 AND l.type = ?2 ORDER BY l.sample"                              \
     }
@@ -227,7 +227,7 @@ static int put_marks(struct list *l, const struct run_row *r)
         answer_bind_text(l->e->answer, labels[i]);
         code = put_series(&s, "SELECT r.start_wall_ns + m.t_ns, row_number() OVER (ORDER BY m.t_ns,"
                               " m.id), r.start_wall_ns + (SELECT max(n.until_ns) FROM sample n"
-                              " WHERE n.run = r.id) FROM run r JOIN mark m ON m.run = r.id"
+                              " WHERE n.run = ?1) FROM run r JOIN mark m ON m.run = r.id"
                               " WHERE r.id = ?1 AND m.label = ?2 ORDER BY m.t_ns, m.id");
     }
     return code;
