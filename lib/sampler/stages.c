@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sampler: opens and closes the stages. In: options. Out: struct mt_work, whose lists
- * begin small and double when the process outgrows them.
+ * have room for the system's limit, or where address space is short begin small and double.
  * Called by sampler.c in the sampler thread, at its start and end, and by observe.c to grow; but
  * for that nothing is allocated. The source comes first: a process that cannot be watched must not
  * leave a file. */
@@ -13,7 +13,8 @@
 #include "sampler/drain.h"
 #include "sampler/sampler.h"
 
-#define REGIONS_FIRST 1024u
+#define REGIONS_LEAST 1024u
+#define REGIONS_USUAL 65536u
 #define REGIONS_MOST 1048576u
 #define STRINGS 131072u
 #define STRING_BYTES (16u * 1024 * 1024)
@@ -155,6 +156,17 @@ static int open_recorder(struct tracer *t, struct mt_work *w, const struct mt_os
     return mt_recorder_open(t->path, &info, w->strings, &w->recorder);
 }
 
+/* Untouched lists cost address space only. Where that is not limited there is room at once for as
+ * many regions as the system lets the process have: at that limit no list could grow any more. */
+static uint32_t regions_at_first(const struct mt_os_facts *facts)
+{
+    if (facts->address_limit_bytes >= 0)
+        return REGIONS_LEAST;
+    if (facts->max_regions < REGIONS_USUAL)
+        return REGIONS_USUAL;
+    return facts->max_regions < REGIONS_MOST ? (uint32_t)facts->max_regions + 64 : REGIONS_MOST;
+}
+
 int mt_stages_open(struct tracer *t)
 {
     uint32_t pid = t->options.pid ? t->options.pid : mt_os_process_id();
@@ -174,7 +186,7 @@ int mt_stages_open(struct tracer *t)
     if (!error)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
     if (!error)
-        error = open_lists(w, REGIONS_FIRST);
+        error = open_lists(w, regions_at_first(facts));
     if (!error)
         error = mt_drain_open(t, &w->drain);
     if (!error) {
