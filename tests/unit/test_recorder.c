@@ -191,7 +191,7 @@ static void sentences_of_states_stay(void **state)
     assert_int_equal(number("SELECT state = 'stopped' AND state_detail = "
                             "'no pages; too many regions' FROM run"),
                      1);
-    number("UPDATE run SET state = 'degraded'"); /* as a kill leaves it */
+    number("UPDATE run SET state = 'degraded', recorder_start_ns = 1"); /* as a kill leaves it */
     opened();
     assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
     assert_int_equal(number("SELECT state = 'interrupted' AND state_detail = 'no pages; too many "
