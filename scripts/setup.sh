@@ -53,7 +53,8 @@ real_programs()
     have chromium || echo chromium
     have promtool || echo prometheus
     have javac || echo openjdk-17-jdk-headless
-    /usr/bin/python3 -c 'import test.test_json' 2>/dev/null || echo libpython3-testsuite
+    /usr/bin/python3 -c 'import test.test_json' 2>/dev/null ||
+        /usr/bin/python3 -c 'import sys; print("libpython%d.%d-testsuite" % sys.version_info[:2])'
 }
 
 install_packages()

@@ -191,7 +191,7 @@ class Nginx(Program):
 
 class Python(Program):
     needs = ["/usr/bin/python3"]
-    package = "libpython3-testsuite"
+    package = "libpython%d.%d-testsuite" % sys.version_info[:2]
 
     @classmethod
     def missing(cls):
