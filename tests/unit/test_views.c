@@ -100,6 +100,26 @@ static void a_series_without_resident_bytes_is_judged_by_committed(void **state)
     assert_int_equal(number("SELECT abs(grew - 3 * 54280192) < 40000000 FROM which_kind_grew"), 1);
 }
 
+/* The third block is seen while it is filled, and its program did not run for a whole tick then. */
+static int64_t caught_while_filling(int i)
+{
+    int steps = (i >= 25) + (i >= 50) + (i >= 75);
+
+    return 10 * MIB + steps * STEP - (i == 75 || i == 76) * 19 * MIB;
+}
+
+static void a_step_that_is_caught_while_it_is_filled_is_one(void **state)
+{
+    (void)state;
+    add_series(4, caught_while_filling, "ws");
+    execute("DELETE FROM sample WHERE id > 90");
+    mark(2.45, "command 1");
+    mark(4.95, "command 2");
+    mark(7.45, "command 3");
+    expect_text("SELECT group_concat(step || ' ' || mark || ' ' || bytes) FROM punctuated_growth",
+                "1 command 1 54280192,2 command 2 54280192,3 command 3 54280192");
+}
+
 static void shapes_are_told_apart(void **state)
 {
     static const struct {
@@ -159,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(textbook_gives_three_rows_with_their_marks),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
+        TEST(a_step_that_is_caught_while_it_is_filled_is_one),
         TEST(shapes_are_told_apart),
         TEST(quiet_steps_are_seen_as_often_as_their_ticks_say),
         TEST(settings_decide_what_a_step_is),

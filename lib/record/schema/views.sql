@@ -221,8 +221,8 @@ SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS en
 FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
--- the run taken as one, for a large allocation is seen while it is being filled (but explicit
--- samples with a mark between them stay apart). `typical` is the size of the single rise of rank
+-- the run, or within 4 ticks after one mark, taken as one, for a large allocation is seen while it
+-- is being filled (but explicit samples with a mark between them stay apart). `typical` is the size of the single rise of rank
 -- min_steps; what is far below it is noise, but belongs to the rise it leads up to or ends.
 -- near: ticks (scaled to 1024 a run at most) whose held is close to the floor; width: ticks this
 -- rise took; tick: how many came before it.
@@ -247,7 +247,10 @@ typical AS MATERIALIZED (
 big AS (
     SELECT r.*, t.near,
            iif(r.tick - lag(r.tick) OVER w
-                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1), r.run_ticks / 96)
+                       <= max(iif(r.island = lag(r.island) OVER w
+                                  OR (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
+                                      AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 4, 1),
+                              r.run_ticks / 96)
                    AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
