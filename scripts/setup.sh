@@ -3,13 +3,14 @@
 # Sourced by scripts/demo and scripts/test, or run alone: makes sure that what building and testing
 # needs is there. Installs only what is missing, quietly, where there is apt-get; elsewhere names
 # what is missing and stops. An installation that has everything is left alone. WANT_REAL=yes adds
-# the programs of others that suites `real`, `report` and `export` use, musl-gcc, and what checks
+# the programs of others that suites `real`, `report` and `export` use, musl-gcc, allocators, and what checks
 # packaging and the bindings: Go, CMake, abidiff, mandoc, lintian.
 
 missing_packages()
 {
     have() { command -v "$1" >/dev/null 2>&1; }
     library() { have pkg-config && pkg-config --exists "$1"; }
+    loadable() { /sbin/ldconfig -p | grep -qF "$1"; }
     header() { printf '#include <%s>\n' "$1" | cc -E - >/dev/null 2>&1; }
 
     have gcc || echo gcc
@@ -44,6 +45,9 @@ packaging_programs()
 real_programs()
 {
     have musl-gcc || echo musl-tools
+    loadable libjemalloc.so.2 || echo libjemalloc2
+    loadable libmimalloc.so.2 || echo libmimalloc2.0
+    loadable libtcmalloc_minimal.so.4 || echo libtcmalloc-minimal4
     have redis-server || echo redis-server
     have redis-benchmark || echo redis-tools
     have nginx || [ -x /usr/sbin/nginx ] || echo nginx-light
