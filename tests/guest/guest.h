@@ -169,4 +169,16 @@ static inline int guest_count(int usual, int full)
     return getenv("MEMTRACER_FULL") ? full : usual;
 }
 
+/* Resident columns of the newest sample are known. */
+static inline bool guest_sees_pages(tracer *t)
+{
+    tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
+    tracer_totals totals = {
+        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
+
+    CHECK(tracer_sample(t) == TRACER_OK);
+    CHECK(tracer_get_totals(t, &totals) == TRACER_OK);
+    return totals.n_types > 0 && (rows[0].known >> TRACER_COLUMN_WS & 1u) && rows[0].ws_bytes > 0;
+}
+
 #endif

@@ -69,17 +69,6 @@ static const int optional[] = {
     SYS_sysinfo,
 };
 
-static bool sees_pages(tracer *t)
-{
-    tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
-    tracer_totals totals = {
-        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
-
-    CHECK(tracer_sample(t) == TRACER_OK);
-    CHECK(tracer_get_totals(t, &totals) == TRACER_OK);
-    return totals.n_types > 0 && (rows[0].known >> TRACER_COLUMN_WS & 1u) && rows[0].ws_bytes > 0;
-}
-
 /* ---- calls that are refused ---- */
 
 static void record_a_little(uint32_t state)
@@ -88,7 +77,7 @@ static void record_a_little(uint32_t state)
 
     guest_wait_ticks(t, 10);
     CHECK(tracer_mark(t, "filtered") == TRACER_OK);
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     if (guest_stats(t).state != state || guest_stats(t).n_failed)
         fprintf(stderr, "state %u, failed %d: %s\n", guest_stats(t).state,
                 (int)guest_stats(t).n_failed, guest_problem(t));
@@ -135,7 +124,7 @@ static int refuse_all_optional(void)
         close(fd); /* the lowest number is free, as in many daemons */
     t = guest_start(1);
     guest_wait_ticks(t, 10);
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     CHECK(guest_stats(t).state == TRACER_STATE_DEGRADED);
     CHECK(strstr(guest_problem(t), "descriptor") != NULL);
     CHECK(write(1, "x", 1) == -1 && errno == EBADF);

@@ -24,30 +24,18 @@ static void needs_root(void)
         skip();
 }
 
-/* Resident columns of the newest sample are known. */
-static bool sees_pages(tracer *t)
-{
-    tracer_type_bytes rows[TRACER_TYPE_CAPACITY];
-    tracer_totals totals = {
-        .size = sizeof(totals), .capacity = TRACER_TYPE_CAPACITY, .types = rows};
-
-    CHECK(tracer_sample(t) == TRACER_OK);
-    CHECK(tracer_get_totals(t, &totals) == TRACER_OK);
-    return totals.n_types > 0 && (rows[0].known >> TRACER_COLUMN_WS & 1u) && rows[0].ws_bytes > 0;
-}
-
 /* ---- A20, C02, C15: the user changes ---- */
 
 static int drop_rights(void)
 {
     tracer *t = guest_start(1);
 
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     CHECK(become(NOBODY)); /* in all threads: waits for ever on one that blocks its signal */
     CHECK(setuid(0) == -1);
     CHECK(open("/proc/self/pagemap", O_RDONLY) == -1 && errno == EACCES);
     guest_wait_ticks(t, 20);
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     CHECK(guest_stats(t).n_failed == 0);
     CHECK(guest_stats(t).state == TRACER_STATE_RECORDING);
     tracer_stop(t); /* may not remove the -wal beside the file: the folder is root's */
@@ -74,7 +62,7 @@ static int start_after_drop(void)
     CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
     t = guest_start(1);
     guest_wait_ticks(t, 5);
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     CHECK(guest_stats(t).state == TRACER_STATE_RECORDING && guest_stats(t).n_failed == 0);
     CHECK(prctl(PR_GET_DUMPABLE) == 0);
     CHECK(tracer_stop(t) == TRACER_OK);
@@ -96,7 +84,7 @@ static int there_and_back(void)
 
     for (int i = 0; i < 100; i++)
         CHECK(seteuid(NOBODY) == 0 && seteuid(0) == 0);
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     CHECK(tracer_stop(t) == TRACER_OK);
     return 0;
 }
@@ -134,7 +122,7 @@ static int chroot_after(void)
     snprintf(inside, sizeof(inside), "%s/root", host_dir);
     if (chroot(inside) || chdir("/"))
         return GUEST_SKIP;
-    CHECK(sees_pages(t));
+    CHECK(guest_sees_pages(t));
     guest_wait_ticks(t, 50);
     CHECK(guest_stats(t).state == TRACER_STATE_RECORDING);
     CHECK(tracer_stop(t) == TRACER_OK);
@@ -183,7 +171,7 @@ static int proc_vanishes(void)
     t = guest_start(1);
     CHECK(mount("none", "/proc", "tmpfs", 0, NULL) == 0);
     guest_wait_ticks(t, 20);
-    CHECK(sees_pages(t) && guest_stats(t).n_failed == 0);
+    CHECK(guest_sees_pages(t) && guest_stats(t).n_failed == 0);
     CHECK(tracer_stop(t) == TRACER_OK);
     return 0;
 }
@@ -198,7 +186,7 @@ static int hidden_processes(void)
     CHECK(access("/proc/1", F_OK) == -1);
     t = guest_start(1);
     guest_wait_ticks(t, 5);
-    CHECK(sees_pages(t) && guest_stats(t).state == TRACER_STATE_RECORDING);
+    CHECK(guest_sees_pages(t) && guest_stats(t).state == TRACER_STATE_RECORDING);
     CHECK(tracer_stop(t) == TRACER_OK);
     return 0;
 }
@@ -213,7 +201,7 @@ static int enter_mounts(void)
         return GUEST_SKIP;
     t = guest_start(1);
     CHECK(setns(here, CLONE_NEWNS) == 0);
-    CHECK(sees_pages(t) && tracer_stop(t) == TRACER_OK);
+    CHECK(guest_sees_pages(t) && tracer_stop(t) == TRACER_OK);
     return 0;
 }
 

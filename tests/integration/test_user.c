@@ -3,11 +3,9 @@
  * do) is no longer dumpable, and fresh opens in /proc are refused; what was opened before goes on,
  * so memory mapped later is still counted page by page and malloc's blocks are still found. */
 #define _GNU_SOURCE
-#include "support/host.h"
+#include "support/nobody.h"
 
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #define MIB ((size_t)1 << 20)
 #define MAPPED (24 * MIB)
@@ -21,7 +19,7 @@ static int map_as_nobody(tracer *t)
     tracer_type_bytes before = host_row(t, TRACER_TYPE_PRIVATE), after;
     char *p;
 
-    if (setgid(65534) || setuid(65534))
+    if (!nobody_become())
         return CANNOT;
     p = mmap(NULL, MAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     madvise(p, MAPPED, MADV_NOHUGEPAGE);
@@ -55,19 +53,8 @@ static int give_up_rights(void)
 
 static void A20_rights_given_up_do_not_end_the_sight(void **state)
 {
-    int status;
-    pid_t pid;
-
     (void)state;
-    if (geteuid() != 0)
-        skip();
-    assert_int_equal(chmod(host_dir, 0777), 0);
-    pid = fork();
-    if (pid == 0)
-        _exit(give_up_rights());
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), FINE);
+    assert_int_equal(nobody_status(give_up_rights, 0777), FINE);
 }
 
 int main(void)
