@@ -359,9 +359,9 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 -- A step is a rise of the retained floor of at least min_step_bytes and min_step_permille of the
 -- step of rank min_steps. A type of a run is reported when
 -- - it has min_steps steps or more, and they make min_share_permille of what was retained;
--- - they are abrupt (all together take at most a quarter of the run) and the floor is seen at
---   least 6 times a step, for a slope under noise comes in as many rises as its floor is seen
---   (twice where most steps have a mark of their own);
+-- - they are abrupt (all together take at most a quarter of the run, half where each has a mark
+--   of its own) and the floor is seen at least 6 times a step, for a slope under noise comes in
+--   as many rises as its floor is seen (twice where most steps have a mark of their own);
 -- - floor_trend calls it rising, or no more than in order: it may rest at the end (a run too
 --   short for floor_trend counts where each step has a mark of its own);
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
@@ -384,7 +384,7 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
              max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
              min(by_mark) AS each_mark,
-             (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
+             (sum(width) * iif(min(by_mark), 2, 4) <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
       FROM gap GROUP BY run, type_id)
