@@ -156,7 +156,7 @@ static void many(bool torn)
     }
 }
 
-static void unsynced_writes_are_dropped_in_order(void **state)
+static void D16_unsynced_writes_are_dropped_in_order(void **state)
 {
     (void)state;
     many(false);
@@ -171,7 +171,7 @@ static void unsynced_writes_are_reordered_and_torn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(unsynced_writes_are_dropped_in_order),
+        TEST(D16_unsynced_writes_are_dropped_in_order),
         TEST(unsynced_writes_are_reordered_and_torn),
     };
 

@@ -205,7 +205,7 @@ static int enter_mounts(void)
     return 0;
 }
 
-static void A40_proc_missing_hidden_or_gone(void **state)
+static void A40_B09_proc_missing_hidden_or_gone(void **state)
 {
     (void)state;
     needs_root();
@@ -381,7 +381,7 @@ int main(void)
         T(A20_rights_dropped_before_the_start),
         T(C02_the_effective_user_there_and_back),
         T(A40_chroot_before_and_after_the_start),
-        T(A40_proc_missing_hidden_or_gone),
+        T(A40_B09_proc_missing_hidden_or_gone),
         T(C15_links_and_files_that_others_prepared),
         T(C15_only_the_user_may_read_whatever_the_mask),
     };

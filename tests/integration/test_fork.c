@@ -28,7 +28,7 @@ static int child_of(tracer *t)
     return unlink(own) ? 5 : 0;
 }
 
-static void a_child_is_inert_and_may_start_its_own(void **state)
+static void D09_a_child_is_inert_and_may_start_its_own(void **state)
 {
     tracer *t = host_start(1);
     int status;
@@ -134,7 +134,7 @@ static void start_and_stop_often(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_child_is_inert_and_may_start_its_own),
+        T(D09_a_child_is_inert_and_may_start_its_own),
         T(closing_all_descriptors_hurts_nobody),
         T(no_copy_of_the_hosts_pipe_is_kept),
         T(signals_go_to_the_host),

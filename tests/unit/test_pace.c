@@ -8,7 +8,7 @@
 
 #include "source/linux/pace.h"
 
-static void slices_go_to_the_time_aimed_at(void **state)
+static void B02_B04_slices_go_to_the_time_aimed_at(void **state)
 {
     struct mt_slice s = {1000, 10, 100000};
 
@@ -37,7 +37,7 @@ static void slices_stay_in_their_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_go_to_the_time_aimed_at),
+        cmocka_unit_test(B02_B04_slices_go_to_the_time_aimed_at),
         cmocka_unit_test(slices_stay_in_their_bounds),
     };
 

@@ -43,6 +43,29 @@ static void words_by_their_bits(void **state)
     assert_int_equal(p.bytes[MT_PAGE_RESIDENT], 4 * 4096 + 65536);
 }
 
+/* An address of 47 bits: its entry is 254 GiB into the file, which is a hole but for that. */
+static void A30_offsets_have_64_bits(void **state)
+{
+    static uint64_t entries[MT_PAGEMAP_ENTRIES];
+    FILE *file = tmpfile();
+    struct mt_pace pace = {.held_ns = 0};
+    uint64_t word = PRESENT | ONCE;
+    struct mt_pagemap map;
+    struct mt_interval v = {.base = UINT64_C(0x7f7f00001000)};
+    uint64_t page;
+
+    (void)state;
+    assert_non_null(file);
+    mt_pagemap_init(&map, fileno(file), entries, &pace);
+    page = map.page_bytes;
+    v.base = v.base / page * page;
+    v.end = v.base + page;
+    assert_int_equal(pwrite(fileno(file), &word, 8, (off_t)(v.base / page * 8)), 8);
+    assert_int_equal(mt_pagemap_count(&map, v.base, v.end, &v, 1), TRACER_OK);
+    assert_int_equal(v.pages.bytes[MT_PAGE_RESIDENT], page);
+    fclose(file);
+}
+
 /* A pagemap of 20,000 pages, every third of them present, against intervals with holes. */
 static void reads_cross_intervals_and_holes(void **state)
 {
@@ -85,6 +108,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_by_their_bits),
+        cmocka_unit_test(A30_offsets_have_64_bits),
         cmocka_unit_test(reads_cross_intervals_and_holes),
     };
 

@@ -87,7 +87,7 @@ static void a_dear_look_waits(void **state)
 
 /* A twentieth of the time in the long run: 1 s at ticks of 10 ms that would cost 2 ms each is
  * 50 ms and what was saved up. */
-static void cost_has_a_share_of_the_time(void **state)
+static void B01_cost_has_a_share_of_the_time(void **state)
 {
     int64_t credit = S / 5, spent = 0;
 
@@ -137,7 +137,7 @@ static void who_asks_gets_everything(void **state)
     assert_int_equal(plan(), MT_DEPTH_LIST);
 }
 
-static void the_deepest_look_waits_for_its_turn_and_its_price(void **state)
+static void B10_the_deepest_look_waits_for_its_price(void **state)
 {
     (void)state;
     now.value[MT_COUNTER_VM_SIZE]++;
@@ -161,14 +161,14 @@ int main(void)
         cmocka_unit_test_setup(nothing_moved, begin),
         cmocka_unit_test_setup(what_is_left_is_gone_on_with, begin),
         cmocka_unit_test_setup(a_dear_look_waits, begin),
-        cmocka_unit_test_setup(cost_has_a_share_of_the_time, begin),
+        cmocka_unit_test_setup(B01_cost_has_a_share_of_the_time, begin),
         cmocka_unit_test_setup(one_fault_is_looked_at, begin),
         cmocka_unit_test_setup(an_unknown_counter_cannot_say_that_nothing_moved, begin),
         cmocka_unit_test_setup(other_counters_say_it_too, begin),
         cmocka_unit_test_setup(the_list_is_read_now_and_then, begin),
         cmocka_unit_test_setup(a_claim_is_seen_at_once, begin),
         cmocka_unit_test_setup(who_asks_gets_everything, begin),
-        cmocka_unit_test_setup(the_deepest_look_waits_for_its_turn_and_its_price, begin),
+        cmocka_unit_test_setup(B10_the_deepest_look_waits_for_its_price, begin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ static void refuse(int code, const char *word)
     assert_non_null(strstr(mt_error_detail(), strrchr(folder, '/') + 1));
 }
 
-static void foreign_and_newer_files_are_left_untouched(void **state)
+static void D17_foreign_and_newer_files_are_left_untouched(void **state)
 {
     static const char picture[] = "\x89PNG\r\n\x1a\n and more than a hundred bytes of picture, so "
                                   "that the header of a database could be read from it, if it had "
@@ -80,7 +80,7 @@ static void one_live_process_records_into_one_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(foreign_and_newer_files_are_left_untouched),
+        TEST(D17_foreign_and_newer_files_are_left_untouched),
         TEST(a_folder_is_no_file),
         TEST(an_empty_file_is_taken),
         TEST(one_live_process_records_into_one_file),

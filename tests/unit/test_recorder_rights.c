@@ -21,7 +21,7 @@ static void a_recording_is_the_users_alone(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void what_this_user_may_not_write_is_refused(void **state)
+static void D11_what_this_user_may_not_write_is_refused(void **state)
 {
     int status;
     pid_t child;
@@ -81,7 +81,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_recording_is_the_users_alone),
-        TEST(what_this_user_may_not_write_is_refused),
+        TEST(D11_what_this_user_may_not_write_is_refused),
         TEST(a_creation_that_failed_can_be_tried_again),
         TEST(a_deleted_file_is_noticed),
     };

@@ -58,7 +58,7 @@ static void finish_makes_one_file_of_a_killed_recording(void **state)
     assert_int_equal(number("SELECT max(ws) FROM level"), N_COMMITTED * MIB);
 }
 
-static void a_reader_that_stays_does_not_make_the_wal_endless(void **state)
+static void D01_a_reader_that_stays_does_not_make_the_wal_endless(void **state)
 {
     sqlite3 *other;
     struct stat st;
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(a_kill_loses_only_what_was_not_committed),
         TEST(finish_makes_one_file_of_a_killed_recording),
-        TEST(a_reader_that_stays_does_not_make_the_wal_endless),
+        TEST(D01_a_reader_that_stays_does_not_make_the_wal_endless),
     };
 
     if (argc > 2)
