@@ -110,6 +110,15 @@ struct mt_claim {
     char confidence;
 };
 
+/* What happened to an interval where its size and rights beside those of the row that it continues
+ * do not tell: memory that was cut in pieces has not shrunk, what was joined has not grown. */
+enum mt_change {
+    MT_CHANGE_TOLD = 1, /* the three bits below are the answer */
+    MT_CHANGE_GREW = 2,
+    MT_CHANGE_SHRANK = 4,
+    MT_CHANGE_PROTECTED = 8
+};
+
 /* ---- intervals: typed pieces that partition every region; the file's table `region` ---- */
 
 struct mt_interval {
@@ -127,13 +136,14 @@ struct mt_interval {
     uint32_t protection;
     uint8_t type;
     char confidence;
+    uint8_t change;       /* bits of enum mt_change */
     bool stale;           /* pages are of an earlier look: to be counted anew */
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
     uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;
     uint64_t relocated, written; /* of an image's anonymous bytes, where `explained` */
     bool explained;
-    bool recorded_why; /* the row has these two */
+    bool recorded_why;     /* the row has these two */
     struct mt_pages pages; /* last: what comparing lists reads lies close together */
 };
 

@@ -47,6 +47,8 @@ struct mt_sample {
     const int64_t *ended_regions; /* rows whose region is gone or continued by another row */
     const int64_t *continued;     /* per interval: the row it continues, 0 = none; may be NULL */
     uint32_t n_ended_regions;
+    const int64_t *merged_regions; /* rows whose memory is part of rows that continue others */
+    uint32_t n_merged_regions;
 
     struct mt_module *modules; /* `row` 0 = new */
     uint32_t n_modules;

@@ -54,6 +54,8 @@ uint32_t mt_classify_totals(const struct mt_snapshot *snapshot, const struct mt_
 struct mt_change_list {
     int64_t *ended; /* rows that ended, room for `capacity` */
     uint32_t n_ended;
+    int64_t *merged; /* rows that ended, whose memory is part of rows that continue others */
+    uint32_t n_merged;
     int64_t *continued; /* per interval of the new list: the row it continues, 0 = none */
     uint32_t n_new;     /* intervals with row 0 */
     uint32_t capacity;
@@ -64,8 +66,9 @@ void mt_change_list_release(struct mt_change_list *l);
 /* Makes room for more and forgets what was in it. False = no memory, nothing changed. */
 bool mt_change_list_grow(struct mt_change_list *l, uint32_t capacity);
 
-/* Matches the intervals of two moments by base, then by end, within the same type, owner and
- * file. Unchanged ones inherit `row`; grown, shrunk, re-protected ones get `continued`. */
+/* Matches the intervals of two moments by the addresses that they share, within the same file, or
+ * the same type of private memory. Unchanged ones inherit `row`; grown, shrunk, re-protected, cut
+ * and joined ones get `continued`, and `change` where the row they continue does not tell it. */
 void mt_classify_diff(const struct mt_interval_list *before, struct mt_interval_list *after,
                       struct mt_change_list *out);
 

@@ -9,6 +9,9 @@
 #include "base/error.h"
 #include "record/recorder_private.h"
 
+/* region.flags: the bits of enum mt_change from here on */
+#define REGION_CHANGE_SHIFT 11
+
 /* The row of a name; 0 with *error set on failure. */
 static int64_t string_row(struct mt_recorder *r, uint32_t id, int *error)
 {
@@ -81,7 +84,7 @@ static int64_t region_flags(const struct mt_interval *v)
     for (size_t i = 0; i < MT_COUNT_OF(words); i++)
         if ((v->region_flags & words[i].region) || (v->claim_flags & words[i].claim))
             flags |= words[i].bit;
-    return flags;
+    return flags | (int64_t)v->change << REGION_CHANGE_SHIFT;
 }
 
 static bool knows_ws(const struct mt_interval *v)
@@ -181,6 +184,8 @@ static int write_regions(struct mt_recorder *r, const struct mt_sample *s, int64
     int error = again ? end_row(r, MT_SQL_REGION_END_ALL, r->run)
                       : end_rows(r, MT_SQL_REGION_END, s->ended_regions, s->n_ended_regions);
 
+    if (!again && !error)
+        error = end_rows(r, MT_SQL_REGION_MERGED, s->merged_regions, s->n_merged_regions);
     for (uint32_t i = 0; i < s->n_intervals && !error; i++) {
         struct mt_interval *v = &s->intervals[i];
         int64_t continues = s->continued ? s->continued[i] : 0;

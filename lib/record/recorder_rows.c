@@ -33,7 +33,7 @@ static bool levels_changed(const struct mt_recorder *r, const struct mt_sample *
 
 static bool lists_changed(const struct mt_sample *s)
 {
-    if (s->n_ended_regions || s->n_ended_modules || s->n_ended_threads)
+    if (s->n_ended_regions || s->n_merged_regions || s->n_ended_modules || s->n_ended_threads)
         return true;
     for (uint32_t i = 0; s->intervals && i < s->n_intervals; i++)
         if (!s->intervals[i].row)

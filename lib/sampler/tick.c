@@ -53,6 +53,8 @@ static void compare(struct tracer *t, struct mt_sample *sample)
         sample->n_intervals = list->n;
         sample->ended_regions = w->changes.ended;
         sample->n_ended_regions = w->changes.n_ended;
+        sample->merged_regions = w->changes.merged;
+        sample->n_merged_regions = w->changes.n_merged;
         sample->continued = w->changes.continued;
     }
     sample->n_ended_modules = mt_classify_diff_modules(

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Is what the documents show true? run.py lint|sql|commands|c MEMTRACER SOURCE PAGES [CC...]
+"""Is what the documents show true? run.py lint|sql|columns|commands|c MEMTRACER SOURCE PAGES [CC...]
 
 lint      mandoc finds no error or warning in any page; each function has one
 sql       each SELECT of README.md and the pages runs on a recording and is one statement
+columns   the table of the columns of memory_event has each column of the view, and those that an
+          event tracer's users know
 commands  each `memtracer …` they show has a command and options that exist
 c         each piece of C compiles, links and runs
 Exit 77 = skipped, a tool is missing.
@@ -63,6 +65,26 @@ def check_sql(paths, memtracer, *_):
                         sys.exit("%s: %s\n%s" % (path, e, sql))
                     n += 1
     return n
+
+
+EVENT_COLUMNS = set("""time base_address region_size alloc_type page_type protection protection_mask
+ file_key file_name offset section_type view_base view_size pid name exe type owner thread
+ kind""".split())
+
+
+def check_columns(paths, memtracer, *_):
+    text = next(read(p) for p in paths if p.endswith("memtracer.7"))
+    table = text[text.index("\n.Ss memory_event\n"):]
+    told = re.findall(r"^\.It Va (\w+) Ta (.+?) Ta (.+)$", table[:table.index("\n.El\n")], re.M)
+    with tempfile.TemporaryDirectory() as folder:
+        golden.make_fixture(memtracer, folder + "/fixture.db")
+        db = sqlite3.connect(folder + "/fixture.db")
+        view = [c[0] for c in db.execute("SELECT * FROM memory_event LIMIT 0").description]
+    if sorted(name for name, _, _ in told) != sorted(view):
+        sys.exit("the page and the view differ: %s" % sorted({t[0] for t in told} ^ set(view)))
+    if EVENT_COLUMNS - set(view):
+        sys.exit("the view has no %s" % sorted(EVENT_COLUMNS - set(view)))
+    return len(told)
 
 
 def shown_commands(path):
@@ -143,7 +165,8 @@ def main():
     kind, memtracer, source, pages, cc = (*sys.argv[1:5], sys.argv[5:])
     paths = [source + "/README.md", source + "/man/memtracer.1", source + "/man/memtracer.7"]
     paths += sorted(glob.glob(pages + "/tracer_*.3"))
-    check = {"lint": check_lint, "sql": check_sql, "commands": check_commands, "c": check_c}[kind]
+    check = {"lint": check_lint, "sql": check_sql, "columns": check_columns,
+             "commands": check_commands, "c": check_c}[kind]
     n = check(paths, os.path.abspath(memtracer), os.path.abspath(source), cc)
     print("%d looked at" % n)
     if not n:

@@ -34,6 +34,7 @@ static struct mt_interval *add(struct mt_interval_list *l, uint64_t base, uint64
                               .type = MT_TYPE_HEAP,
                               .protection = 3,
                               .confidence = 'B',
+                              .owner = 1,
                               .row = row};
     return v;
 }
@@ -112,8 +113,69 @@ static void a_region_split_in_two_ends_once(void **state)
     add(&after, 0x6000, 0x9000, 0);
     mt_classify_diff(&before, &after, &changes);
     assert_int_equal(changes.n_ended, 1);
+    assert_int_equal(changes.n_merged, 0);
     assert_int_equal(changes.continued[0], 7);
+    assert_int_equal(changes.continued[1], 7);
     assert_int_equal(changes.n_new, 2);
+    assert_int_equal(after.items[0].change, 0); /* both are smaller, and have shrunk */
+    assert_int_equal(after.items[1].change, 0);
+}
+
+static void other_rights_in_the_middle_free_nothing(void **state)
+{
+    (void)state;
+    add(&before, 0x1000, 0x9000, 7);
+    add(&after, 0x1000, 0x4000, 0);
+    add(&after, 0x4000, 0x6000, 0)->protection = 1;
+    add(&after, 0x6000, 0x9000, 0);
+    mt_classify_diff(&before, &after, &changes);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(changes.continued[i], 7);
+    assert_int_equal(after.items[0].change, MT_CHANGE_TOLD);
+    assert_int_equal(after.items[1].change, MT_CHANGE_TOLD | MT_CHANGE_PROTECTED);
+    assert_int_equal(after.items[2].change, MT_CHANGE_TOLD);
+}
+
+static void pieces_that_are_joined_free_nothing(void **state)
+{
+    (void)state;
+    add(&before, 0x1000, 0x4000, 7);
+    add(&before, 0x4000, 0x6000, 8)->protection = 1;
+    add(&before, 0x6000, 0x9000, 9);
+    add(&after, 0x1000, 0x9000, 0);
+    mt_classify_diff(&before, &after, &changes);
+    assert_int_equal(changes.continued[0], 7);
+    assert_int_equal(changes.n_ended, 1);
+    assert_int_equal(changes.ended[0], 7);
+    assert_int_equal(changes.n_merged, 2);
+    assert_int_equal(changes.merged[0], 8);
+    assert_int_equal(changes.merged[1], 9);
+    assert_int_equal(after.items[0].change, MT_CHANGE_TOLD | MT_CHANGE_PROTECTED);
+}
+
+static void a_border_that_moves_grows_what_can_be_used(void **state)
+{
+    (void)state;
+    add(&before, 0x1000, 0x4000, 7);
+    add(&before, 0x4000, 0x9000, 8)->protection = 0;
+    add(&after, 0x1000, 0x6000, 0);
+    add(&after, 0x6000, 0x9000, 0)->protection = 0;
+    mt_classify_diff(&before, &after, &changes);
+    assert_int_equal(changes.continued[0], 7);
+    assert_int_equal(changes.continued[1], 8);
+    assert_int_equal(after.items[0].change, 0); /* larger and grown */
+    assert_int_equal(after.items[1].change, 0);
+}
+
+static void another_place_of_the_file_is_new(void **state)
+{
+    (void)state;
+    add(&before, 0x1000, 0x9000, 7)->inode = 5;
+    add(&after, 0x1000, 0x9000, 0)->inode = 5;
+    after.items[0].offset = 0x1000;
+    mt_classify_diff(&before, &after, &changes);
+    assert_int_equal(changes.continued[0], 0);
+    assert_int_equal(changes.n_ended, 1);
 }
 
 static void rows_that_were_never_written_are_new(void **state)
@@ -163,6 +225,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_thing_at_the_same_address_is_new, begin, end),
         cmocka_unit_test_setup_teardown(other_rights_continue_the_row, begin, end),
         cmocka_unit_test_setup_teardown(a_region_split_in_two_ends_once, begin, end),
+        cmocka_unit_test_setup_teardown(other_rights_in_the_middle_free_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(pieces_that_are_joined_free_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_border_that_moves_grows_what_can_be_used, begin, end),
+        cmocka_unit_test_setup_teardown(another_place_of_the_file_is_new, begin, end),
         cmocka_unit_test_setup_teardown(rows_that_were_never_written_are_new, begin, end),
         cmocka_unit_test(a_reused_thread_id_is_another_thread),
         cmocka_unit_test(a_library_replaced_at_the_same_base_is_another),

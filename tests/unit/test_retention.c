@@ -212,6 +212,44 @@ static void regions_are_seen_where_they_were(void **state)
     assert_int_equal(born[N - 1], N - 1);
 }
 
+/* Two regions are joined into one that lives between two samples which stay: both are freed. */
+static void memory_that_lived_on_in_what_is_thinned_is_freed(void **state)
+{
+    static struct mt_interval list[2];
+    int64_t ended, merged, continued;
+
+    (void)state;
+    keep_newest(200);
+    sample.intervals = list;
+    for (int i = 0; i < 4000; i++) {
+        ended = i % 4 == 2 || i % 4 == 3 ? list[0].row : 0;
+        merged = i % 4 == 2 ? list[1].row : 0;
+        continued = i % 4 == 2 ? list[0].row : 0;
+        sample.n_intervals = i % 4 == 3 ? 0 : i % 4 == 2 ? 1 : 2;
+        for (uint32_t k = 0; k < sample.n_intervals && i % 4 != 1; k++)
+            list[k] = (struct mt_interval){.base = (uint64_t)(k + 1) << 20,
+                                           .end = (uint64_t)(k + 2 + (i % 4 == 2)) << 20,
+                                           .type = MT_TYPE_PRIVATE,
+                                           .confidence = 'B',
+                                           .protection = 3};
+        sample.ended_regions = &ended;
+        sample.n_ended_regions = ended != 0;
+        sample.merged_regions = &merged;
+        sample.n_merged_regions = merged != 0;
+        sample.continued = continued ? &continued : NULL;
+        set_level(MT_TYPE_PRIVATE, noise((unsigned)i, 999));
+        assert_int_equal(tick(), 0);
+        commit();
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_true(number("SELECT count(*) FROM region WHERE flags & 32768") > 0);
+    assert_int_equal(number("SELECT count(*) FROM region r WHERE flags & 32768 AND NOT EXISTS "
+                            "(SELECT 1 FROM region n WHERE n.first_sample > r.last_sample AND "
+                            "n.first_sample = (SELECT min(id) FROM sample "
+                            "WHERE id > r.last_sample) AND n.bytes = 2097152)"),
+                     0);
+}
+
 /* 1,000 threads a tick with a name of their own, which are gone at the next. */
 static void threads_by_the_thousand_do_not_break_the_cap(void **state)
 {
@@ -341,6 +379,7 @@ int main(void)
         TEST(what_stays_is_exact_and_so_are_extremes_and_steps),
         TEST(the_cap_holds_and_what_stays_is_exact),
         TEST(regions_are_seen_where_they_were),
+        TEST(memory_that_lived_on_in_what_is_thinned_is_freed),
         TEST(threads_by_the_thousand_do_not_break_the_cap),
         TEST(marks_are_bounded_and_the_newest_stay),
         TEST(a_smaller_content_is_a_smaller_file),

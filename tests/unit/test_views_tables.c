@@ -108,8 +108,17 @@ static void events_are_told_as_an_event_tracer_would(void **state)
     region(6, "3145728, 4096, 3, 3, 1, NULL, NULL, 3, NULL, NULL");
     region(7, "4194304, 4096, 7, 0, 8, NULL, NULL, 3, NULL, NULL");
     expect_text("SELECT group_concat(kind || '@' || sample) FROM memory_event "
-                "WHERE type = 'heap'",
+                "WHERE type = 'heap' AND base_address < '0x000000600000'",
                 "VirtualAlloc@2,Grow@5,Protect@7,VirtualFree@9");
+    region(8, "6291456, 12288, 4, 3, 0, NULL, NULL, 2, 4, NULL");
+    region(9, "6291456, 4096, 4, 3, 2048, NULL, NULL, 5, 6, 8");   /* cut by other rights … */
+    region(10, "6295552, 4096, 4, 1, 18432, NULL, NULL, 5, 6, 8"); /* … for the middle */
+    region(11, "6299648, 4096, 4, 3, 34816, NULL, NULL, 5, 6, 8"); /* and joined again */
+    region(12, "6291456, 12288, 4, 3, 18432, NULL, NULL, 7, 8, 9");
+    execute("UPDATE region SET flags = flags | 32768 WHERE id = 10");
+    expect_text("SELECT group_concat(kind || region_size || '@' || sample) FROM memory_event "
+                "WHERE base_address >= '0x000000600000'",
+                "VirtualAlloc12288@2,Protect4096@5,Protect12288@7,VirtualFree12288@9");
     expect_text("SELECT group_concat(kind || section_type || at_start) FROM memory_event "
                 "WHERE page_type = 'IMAGE'",
                 "MapViewFileIMAGE1,UnmapViewFileIMAGE0");

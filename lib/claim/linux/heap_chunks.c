@@ -300,17 +300,17 @@ static void check_next_region(struct mt_chunks *c)
 }
 
 /* Reads a few headers again, over many rounds where a region has many. True = to be walked now:
- * from what is remembered when all of it still holds, else `fresh`. */
+ * from what is remembered when all of it still holds, else (`changed`) anew. */
 static bool check_region(struct mt_chunks *c, const struct mt_look *look,
-                         const struct walked *before, bool *fresh)
+                         const struct walked *before, bool *changed)
 {
     const struct mt_block *blocks = &c->lists[1 - c->now].blocks[before->first];
 
     for (; c->next_block < before->n; c->next_block++, c->n_checks--) {
         if (c->n_checks == 0)
             return false;
-        *fresh = !header_holds(look, &blocks[c->next_block], before->end);
-        if (*fresh)
+        *changed = !header_holds(look, &blocks[c->next_block], before->end);
+        if (*changed)
             break;
     }
     check_next_region(c);
@@ -334,7 +334,8 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
     struct walked w = {r->base, r->end, l->n_blocks, 0, false};
     const struct walked *before = same_before(c, &w, cursor);
     bool due = l->n_regions == c->next_region && c->n_checks > 0;
-    bool fresh = false, resume = before && before->cut && !c->judged;
+    bool resume = before && before->cut && !c->judged;
+    bool changed = false, fresh = !look->out->deadline_ns; /* a whole look believes nothing */
     bool walk = !before || before->cut || c->judged;
 
     if (!before && !may_walk(c, look))
@@ -342,9 +343,12 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
     if (due && walk)
         check_next_region(c);
     else if (due)
-        walk = check_region(c, look, before, &fresh);
+        walk = check_region(c, look, before, &changed);
     if (walk)
-        walk_region(c, look, &w, fresh ? BELIEVE_NONE : resume ? BELIEVE_ALL : BELIEVE_CHECKED);
+        walk_region(c, look, &w,
+                    fresh || changed ? BELIEVE_NONE
+                    : resume         ? BELIEVE_ALL
+                                     : BELIEVE_CHECKED);
     else
         copy_region(c, &w, before);
     l->regions[l->n_regions++] = w;

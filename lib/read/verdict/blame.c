@@ -60,9 +60,12 @@ static bool followed(const struct mt_verdict_type *type, int64_t t_ns, int64_t s
     return false;
 }
 
+/* In a window so wide that chance alone hits as often, neither hits nor misses say anything. */
 static double evidence(bool hit, double usual, double chance)
 {
-    chance = fmin(fmax(chance, 1e-4), 0.999);
+    chance = fmax(chance, 1e-4);
+    if (chance >= usual)
+        return 0;
     return hit ? log(usual / chance) : log((1 - usual) / (1 - chance));
 }
 

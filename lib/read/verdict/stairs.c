@@ -11,7 +11,8 @@
 #define LEAST_SHARE 0.25  /* of the step above which half of the growth lies */
 #define LEAST_OF_MOST 0.1 /* of the largest step */
 #define LEAST_SIGMAS 3.5
-#define LONG_PIECES 4 /* points in a middle piece, where a piece of one point is an exception */
+#define FEWEST_INSIDE 3 /* points that show a slope */
+#define LONG_PIECES 4   /* points in a middle piece, where a piece of one point is an exception */
 
 static double mean_level(const struct mt_vd_floor *f, unsigned from, unsigned to)
 {
@@ -148,10 +149,10 @@ static double slope_growth(const struct mt_vd_work *w, unsigned k, double *error
     const struct mt_vd_floor *f = &w->floor;
     double n, st = 0, sy = 0, stt = 0, sty = 0, d;
 
-    if (to - from > 5 && k > 0)
-        from++;
-    if (to - from > 5 && k + 1 < w->pieces.n)
-        to--;
+    if (to - from >= FEWEST_INSIDE + 2) {
+        from += k > 0;
+        to -= k + 1 < w->pieces.n;
+    }
     n = to - from;
     for (unsigned i = from; i < to; i++) {
         double t = f->t[i] - f->t[from], y = f->y[i] - f->y[from];

@@ -18,11 +18,14 @@
 #define LEAST_PAGES 16    /* smaller shapes are not worth a word */
 #define FEWEST_SAMPLES 12 /* in a life, to say anything */
 #define MOST_STEPS 65     /* over all lives; more are pieces of a rate */
+#define FEWEST_STEPS 3    /* of a staircase */
+#define ALIKE 1.5         /* the largest to the smallest of them */
 
 /* One type while its lives are joined. */
 struct joined {
     struct mt_vd_opinion last;         /* of the last life that says what the type does */
-    double weight[MT_VERDICT_CLASSES]; /* samples that say so */
+    double weight[MT_VERDICT_CLASSES]; /* samples that say so, as sure as they are */
+    double stepped;                    /* those that say warmup, but in steps */
     double certain[MT_VERDICT_CLASSES];
     unsigned lives_with_steps;
     double grown; /* bytes, over the lives that leak */
@@ -93,6 +96,12 @@ static bool has_steps(enum mt_verdict_class c)
     return c == MT_VERDICT_PUNCTUATED || c == MT_VERDICT_JUMP || c == MT_VERDICT_TOO_SHORT;
 }
 
+/* A staircase that has come to rest: whether for good, other lives know. */
+static bool rests(const struct mt_vd_work *w, enum mt_verdict_class c)
+{
+    return c == MT_VERDICT_WARMUP && w->stairs.n > 0;
+}
+
 static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
                       struct mt_verdict_type *out)
 {
@@ -100,9 +109,10 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     int64_t swing;
 
     mt_vd_form_opinion(w, &o);
-    j->weight[o.shape] += (double)w->life.n;
+    j->weight[o.shape] += (double)w->life.n * o.confidence;
     j->certain[o.shape] = fmax(j->certain[o.shape], o.confidence);
-    if (has_steps(o.shape)) {
+    j->stepped += rests(w, o.shape) ? (double)w->life.n * o.confidence : 0;
+    if (has_steps(o.shape) || rests(w, o.shape)) {
         j->lives_with_steps++;
         mt_vd_place_steps(w);
         take_steps(w, start_ns, out);
@@ -122,17 +132,33 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     out->swing_bytes = swing > out->swing_bytes ? swing : out->swing_bytes;
 }
 
-/* Lives too short for a verdict of their own may make a staircase together, and one step does not
- * speak against a staircase in another life. */
-static void reconcile(struct joined *j, unsigned n_steps)
+/* Three steps or more of one size. */
+static bool are_alike(const struct mt_verdict_type *t)
+{
+    int64_t least = INT64_MAX, most = 0;
+
+    for (unsigned k = 0; k < t->n_steps; k++) {
+        least = t->steps[k].bytes < least ? t->steps[k].bytes : least;
+        most = t->steps[k].bytes > most ? t->steps[k].bytes : most;
+    }
+    return t->n_steps >= FEWEST_STEPS && (double)most < ALIKE * (double)least;
+}
+
+/* Lives too short for a verdict of their own may make a staircase together; and neither one step
+ * nor a rest speaks against a staircase in another life. */
+static void reconcile(struct joined *j, const struct mt_verdict_type *t)
 {
     double *weight = j->weight;
 
-    if (j->lives_with_steps > 1 && n_steps >= 2 * j->lives_with_steps)
+    if (j->lives_with_steps > 1 && (t->n_steps >= 2 * j->lives_with_steps || are_alike(t)))
         weight[MT_VERDICT_PUNCTUATED] += weight[MT_VERDICT_TOO_SHORT];
     if (weight[MT_VERDICT_PUNCTUATED] > 0)
         weight[MT_VERDICT_JUMP] = 0;
-    if (n_steps > MOST_STEPS) {
+    if (j->last.shape == MT_VERDICT_PUNCTUATED) {
+        weight[MT_VERDICT_PUNCTUATED] += j->stepped;
+        weight[MT_VERDICT_WARMUP] -= j->stepped;
+    }
+    if (t->n_steps > MOST_STEPS) {
         weight[MT_VERDICT_LINEAR] += weight[MT_VERDICT_PUNCTUATED];
         weight[MT_VERDICT_PUNCTUATED] = 0;
     }
@@ -188,7 +214,7 @@ static void conclude(const struct mt_verdict_input *in, struct joined *j,
 {
     int64_t span = in->n > 0 ? in->t_ns[in->n - 1] - in->t_ns[0] : 0;
 
-    reconcile(j, out->n_steps);
+    reconcile(j, out);
     out->shape = out->likely = heaviest(j);
     out->leak = mt_verdict_is_leak(out->shape);
     out->confidence = j->certain[out->shape];

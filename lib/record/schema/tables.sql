@@ -116,7 +116,10 @@ CREATE TABLE region (
     flags INTEGER NOT NULL,           -- bits: 1 shared, 2 file, 4 guard, 8 reserved, 16 cached
                                       -- stack, 32 hugetlb, 64 device, 128 its file is deleted,
                                       -- 256 committed whatever its protection (Windows),
-                                      -- of images: 512 relro, 1024 zero-initialised data
+                                      -- of images: 512 relro, 1024 zero-initialised data;
+                                      -- 2048 what happened is not told by the row it continues but
+                                      -- by 4096 grew, 8192 shrank, 16384 other rights;
+                                      -- 32768 its memory went on as a part of other rows
     file INTEGER REFERENCES string(id), -- path or label, NULL = nameless
     offset INTEGER NOT NULL,          -- in the file
     inode INTEGER,

@@ -387,57 +387,45 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              (sum(width) * iif(min(by_mark), 2, 4) <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
                  OR min(flags & 512 AND by_mark) AS abrupt
-      FROM gap GROUP BY run, type_id)
-SELECT gap.run, gap.type, gap.step,
-       strftime('%Y-%m-%d %H:%M:%f', gap.wall_ns / 1e9, 'unixepoch') AS time,
-       gap.t_ns / 1e9 AS t_s, gap.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
-       gap.sample, gap.after AS held_after,
-       (SELECT path || printf('+0x%x', offset)
-        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
-                     abs(sum(l.bytes) - gap.bytes) AS off
-        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
-              FROM call_edge
-              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns <= gap.t_ns) l
-        JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site,
-       (SELECT round(min(100.0, 100.0 * bytes / gap.bytes), 1)
-        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
-                     abs(sum(l.bytes) - gap.bytes) AS off
-        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
-              FROM call_edge
-              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns <= gap.t_ns) l
-        JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_percent,
-       (SELECT frame
-        FROM (SELECT c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
-                     abs(sum(l.bytes) - gap.bytes) AS off
-        FROM (SELECT *, lead(takes) OVER (PARTITION BY address ORDER BY t_ns, takes) AS next
-              FROM call_edge
-              WHERE run = gap.run AND t_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns > gap.t_ns - ifnull(gap.wait, gap.t_ns + 1)
-                AND began_ns <= gap.t_ns) l
-        JOIN call_site c ON c.stack = l.stack
-        WHERE l.takes AND l.next IS NULL GROUP BY c.frame) ORDER BY off, frame LIMIT 1) AS site_frame
-FROM v
-JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
-LEFT JOIN mark m ON m.id = gap.mark
-WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
-  AND v.abrupt
-  AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                              WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
-                                 OR (v.each_mark AND fall * 5 <= grew * 2))
-       OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
-  AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
-       OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
-              * (SELECT value FROM setting WHERE name = 'plateau_permille'))
-  AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
-                        * (SELECT sum(g.bytes) FROM g
-                           WHERE g.run = v.run AND g.type_id = v.type_id)
-ORDER BY gap.run, gap.type_id, gap.step;
+      FROM gap GROUP BY run, type_id),
+told AS MATERIALIZED (
+    SELECT gap.*
+    FROM v JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
+    WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
+      AND v.abrupt
+      AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
+                                  WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
+                                     OR (v.each_mark AND fall * 5 <= grew * 2))
+           OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
+      AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
+           OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
+                  * (SELECT value FROM setting WHERE name = 'plateau_permille'))
+      AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
+                            * (SELECT sum(g.bytes) FROM g
+                               WHERE g.run = v.run AND g.type_id = v.type_id)),
+-- the calls of each step's time, in order by address; what was not given back is the step's
+l AS (
+    SELECT g.run, g.type_id, g.step, g.bytes AS step_bytes, e.bytes, e.stack, e.takes,
+           lead(e.takes) OVER (PARTITION BY g.run, g.type_id, g.step, e.address
+                               ORDER BY e.t_ns, e.takes) AS next
+    FROM told g
+    JOIN call_edge e ON e.run = g.run AND e.t_ns > g.t_ns - ifnull(g.wait, g.t_ns + 1)
+         AND e.began_ns > g.t_ns - ifnull(g.wait, g.t_ns + 1) AND e.began_ns <= g.t_ns),
+site AS (
+    SELECT l.run, l.type_id, l.step, c.frame, c.path, c.offset, sum(l.bytes) AS bytes,
+           row_number() OVER (PARTITION BY l.run, l.type_id, l.step
+                              ORDER BY abs(sum(l.bytes) - l.step_bytes), c.frame) AS place
+    FROM l JOIN call_site c ON c.stack = l.stack
+    WHERE l.takes AND l.next IS NULL GROUP BY l.run, l.type_id, l.step, c.frame)
+SELECT g.run, g.type, g.step,
+       strftime('%Y-%m-%d %H:%M:%f', g.wall_ns / 1e9, 'unixepoch') AS time,
+       g.t_ns / 1e9 AS t_s, g.bytes, m.label AS mark, m.t_ns / 1e9 AS mark_t_s,
+       g.sample, g.after AS held_after, x.path || printf('+0x%x', x.offset) AS site,
+       round(min(100.0, 100.0 * x.bytes / g.bytes), 1) AS site_percent, x.frame AS site_frame
+FROM told g
+LEFT JOIN mark m ON m.id = g.mark
+LEFT JOIN site x ON x.run = g.run AND x.type_id = g.type_id AND x.step = g.step AND x.place = 1
+ORDER BY g.run, g.type_id, g.step;
 
 -- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or
 -- 'steady' as floor_trend sees it. Growth below min_growth_bytes is no suspicion. bytes_per_hour is
@@ -497,6 +485,12 @@ ORDER BY base < 0, base;
 -- and shared memory), Grow, Shrink, Protect (in place). at_start is 1 for what was there when
 -- the run began. Seen by sampling: what came and went between two samples is not here, and the
 -- time is that of the sample that noticed. region_size is the size after the event.
+-- Of two samples, byte by byte: a byte stayed when both have it as the same thing (of a file, the
+-- same place of it; of private memory, with the same type or as a region with the same borders).
+-- A region of which no byte stayed is an alloc or a free. One with bytes that stayed, and others:
+-- Grow; beyond whose border bytes of the region it was part of have gone: Shrink; with bytes that
+-- stayed under other rights: Protect. Bytes that lost or got all rights count as gone or come where
+-- the region has others. So cutting and joining regions is no event by itself.
 -- source: 'diff' for those; 'exact' for calls recorded with TRACER_F_STACKS, whose kind is the
 -- call's name, whose time is the call's, and whose stack is in table stack.
 --   SELECT time, kind, base_address, region_size, file_name FROM memory_event
@@ -511,14 +505,17 @@ n AS (SELECT id AS event_region, first_sample AS at,
       SELECT r.id, (SELECT min(s.id) FROM sample s WHERE s.id > r.last_sample AND s.run = r.run),
              iif(r.page_type = 'PRIVATE', 'VirtualFree', 'UnmapViewFile')
       FROM region_row r
-      WHERE r.last_sample IS NOT NULL
+      WHERE r.last_sample IS NOT NULL AND NOT r.flags & 32768
         AND r.id NOT IN (SELECT continues FROM region WHERE continues IS NOT NULL)
       UNION ALL
-      SELECT r.id, r.first_sample, iif(r.bytes > p.bytes, 'Grow', 'Shrink')
-      FROM region r JOIN region p ON p.id = r.continues WHERE r.bytes <> p.bytes
+      SELECT r.id, r.first_sample, 'Grow' FROM region r JOIN region p ON p.id = r.continues
+      WHERE iif(r.flags & 2048, r.flags & 4096, r.bytes > p.bytes)
       UNION ALL
-      SELECT r.id, r.first_sample, 'Protect'
-      FROM region r JOIN region p ON p.id = r.continues WHERE r.protection <> p.protection)
+      SELECT r.id, r.first_sample, 'Shrink' FROM region r JOIN region p ON p.id = r.continues
+      WHERE iif(r.flags & 2048, r.flags & 8192, r.bytes < p.bytes)
+      UNION ALL
+      SELECT r.id, r.first_sample, 'Protect' FROM region r JOIN region p ON p.id = r.continues
+      WHERE iif(r.flags & 2048, r.flags & 16384, r.protection <> p.protection))
 SELECT strftime('%Y-%m-%d %H:%M:%f', s.wall_ns / 1e9, 'unixepoch') AS time,
        s.t_ns / 1e9 AS t_s, n.kind, r.base_address, r.bytes AS region_size, r.alloc_type,
        r.page_type, r.protection, r.protection_mask, r.file_key, r.file_name, r.offset,
