@@ -23,6 +23,7 @@ struct win_heaps {
 };
 
 typedef LONG(NTAPI *win_next_thread_fn)(HANDLE, HANDLE, ACCESS_MASK, ULONG, ULONG, HANDLE *);
+typedef HANDLE(WINAPI *win_snapshot_fn)(DWORD flags, DWORD pid);
 typedef LONG(NTAPI *win_query_thread_fn)(HANDLE, int, void *, ULONG, ULONG *);
 
 struct mt_claimer {
@@ -32,6 +33,7 @@ struct mt_claimer {
     bool is_self;
     win_next_thread_fn next_thread;   /* NULL = this system has none */
     win_query_thread_fn query_thread; /* the same */
+    win_snapshot_fn thread_snapshot;
     struct win_heaps heaps;
 };
 

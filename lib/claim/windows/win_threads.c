@@ -3,8 +3,9 @@
  * In: the threads of the process, their TEBs, a snapshot. Out: STACK claims, TEB and PEB claims,
  * the list of threads. Called by win_claimer.c. No thread is suspended: the TEB tells the whole
  * stack, where a stack pointer would only tell a place in it.
- * Uses: NtGetNextThread (Windows Vista), else Toolhelp; NtQueryInformationThread classes 0
- * (basic) and 38 (name, Windows 10 1607); TEB fields +0x08, +0x10, +0x60, +0x1478. */
+ * Uses: NtGetNextThread (Windows Vista), Toolhelp where that lists nothing;
+ * NtQueryInformationThread classes 0 (basic) and 38 (name, Windows 10 1607); TEB fields +0x08,
+ * +0x10, +0x60, +0x1478. */
 #include "claim/windows/win_claim.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@
 #define CLASS_BASIC 0
 #define CLASS_NAME 38
 #define NAME_UNITS 128
+#define SNAPSHOT_TRIES 3
 
 #define TEB_BYTES 0x2000u
 #define TEB_STACK_BASE 0x08u
@@ -186,7 +188,8 @@ static void look_at_thread(struct look *l, HANDLE thread)
     look_at_teb(l, (uintptr_t)basic.teb, t);
 }
 
-static void each_next(struct look *l)
+/* False = no thread was listed: the call is there, but does not work. */
+static bool each_next(struct look *l)
 {
     HANDLE before = NULL, thread;
 
@@ -199,12 +202,23 @@ static void each_next(struct look *l)
     }
     if (before)
         CloseHandle(before);
+    return before != NULL;
+}
+
+/* A snapshot may fail because the lists grew while they were copied, and may fail for ever. */
+static HANDLE snapshot_of_threads(const struct mt_claimer *c)
+{
+    HANDLE list = INVALID_HANDLE_VALUE;
+
+    for (unsigned i = 0; i < SNAPSHOT_TRIES && list == INVALID_HANDLE_VALUE; i++)
+        list = c->thread_snapshot(TH32CS_SNAPTHREAD, 0);
+    return list;
 }
 
 /* Lists the threads of the whole system, so it is the second choice. */
 static void each_toolhelp(struct look *l)
 {
-    HANDLE list = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
+    HANDLE list = snapshot_of_threads(l->claimer);
     THREADENTRY32 entry = {.dwSize = sizeof(entry)};
 
     if (list == INVALID_HANDLE_VALUE)
@@ -245,6 +259,7 @@ void win_threads_open(struct mt_claimer *c)
 
     memcpy(&c->query_thread, &query, sizeof(c->query_thread));
     memcpy(&c->next_thread, &next, sizeof(c->next_thread));
+    c->thread_snapshot = CreateToolhelp32Snapshot;
 }
 
 void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,
@@ -254,9 +269,7 @@ void win_claim_threads(struct mt_claimer *c, const struct mt_snapshot *snapshot,
 
     if (!c->query_thread)
         return;
-    if (c->next_thread)
-        each_next(&l);
-    else
+    if (!c->next_thread || !each_next(&l))
         each_toolhelp(&l);
     sort_by_id(out->threads, out->n_threads);
 }

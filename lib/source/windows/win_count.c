@@ -50,34 +50,67 @@ static uint64_t private_bytes(const struct mt_interval *v, const struct mt_pages
     return v->region_flags & MT_REGION_CHARGED ? v->end - v->base : pages->bytes[MT_PAGE_ANONYMOUS];
 }
 
+/* What was broken off goes on where it was if it begins where it did: memory that grows every time
+ * would never be done otherwise. Pages of two looks, no older than AGE_NS, are then in one sum. */
+static struct win_begun begin(struct win_counting *c, const struct mt_interval *v)
+{
+    struct win_begun now = {.base = v->base, .at = v->base, .pages = {.known = c->known}};
+
+    if (c->begun.base == v->base && c->begun.at > v->base && c->begun.at <= v->end) {
+        now = c->begun;
+        c->begun.at = 0;
+    }
+    return now;
+}
+
+static void break_off(struct win_counting *c, const struct win_begun *now)
+{
+    c->begun = *now;
+    c->begun.left_ns = mt_os_monotonic_ns();
+}
+
 /* False = the deadline has passed, or the call failed; the interval then stays uncounted. */
-static bool count_interval(const struct win_counting *c, struct mt_interval *v, int64_t deadline_ns,
+static bool count_interval(struct win_counting *c, struct mt_interval *v, int64_t deadline_ns,
                            bool *out_late)
 {
-    struct mt_pages pages = {.known = c->known};
+    struct win_begun now = begin(c, v);
     uint64_t batch_bytes = (uint64_t)WIN_BATCH_PAGES * c->page_bytes;
 
-    for (uint64_t at = v->base; has_pages(v) && at < v->end; at += batch_bytes) {
-        uint64_t bytes = v->end - at < batch_bytes ? v->end - at : batch_bytes;
+    while (has_pages(v) && now.at < v->end) {
+        uint64_t bytes = v->end - now.at < batch_bytes ? v->end - now.at : batch_bytes;
 
         *out_late = deadline_ns && mt_os_monotonic_ns() >= deadline_ns;
-        if (*out_late || !count_batch(c, at, (uint32_t)(bytes / c->page_bytes), &pages))
+        if (*out_late)
+            break_off(c, &now);
+        if (*out_late || !count_batch(c, now.at, (uint32_t)(bytes / c->page_bytes), &now.pages))
             return false;
+        now.at += bytes;
     }
-    pages.bytes[MT_PAGE_PRIVATE] = private_bytes(v, &pages);
-    v->pages = pages;
+    now.pages.bytes[MT_PAGE_PRIVATE] = private_bytes(v, &now.pages);
+    v->pages = now.pages;
     return true;
 }
 
 /* ---- memtracer's own blocks ----
  * They are large and hardly touched; in a small program they would be most of what is counted.
- * Between two looks in full depth they are counted every OWN_AGE_NS. */
+ * Between two looks in full depth they are counted every AGE_NS. */
 
-#define OWN_AGE_NS (INT64_C(10) * 1000000000)
+#define AGE_NS (INT64_C(10) * 1000000000)
 
-void win_count_forget_own(struct win_counting *c)
+void win_count_forget(struct win_counting *c)
 {
     c->n_own = 0;
+    c->begun.at = 0;
+}
+
+static void forget_what_is_old(struct win_counting *c)
+{
+    int64_t now_ns = mt_os_monotonic_ns();
+
+    if (now_ns - c->own_ns >= AGE_NS)
+        c->n_own = 0;
+    if (now_ns - c->begun.left_ns >= AGE_NS)
+        c->begun.at = 0;
 }
 
 static const struct win_own_block *find_own(const struct win_counting *c,
@@ -113,8 +146,7 @@ int win_count(struct win_counting *c, struct mt_interval *intervals, uint32_t n_
 {
     bool late = false;
 
-    if (mt_os_monotonic_ns() - c->own_ns >= OWN_AGE_NS)
-        win_count_forget_own(c);
+    forget_what_is_old(c);
     for (; *next < n_intervals; (*next)++) {
         struct mt_interval *v = &intervals[*next];
 

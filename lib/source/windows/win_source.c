@@ -71,7 +71,7 @@ static int list(struct mt_source *source, struct mt_snapshot *out, bool pages)
 
     if (pages) {
         win_names_forget(s->names);
-        win_count_forget_own(&s->counting);
+        win_count_forget(&s->counting);
     }
     out->space_base = s->space_base;
     out->space_end = s->space_end;

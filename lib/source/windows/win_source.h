@@ -54,13 +54,22 @@ int win_walk(const struct win_calls *calls, struct win_names *names, struct mt_s
 
 /* ---- win_count.c ---- */
 
-#define WIN_BATCH_PAGES 4096
+/* So few that a call ends soon after the deadline. */
+#define WIN_BATCH_PAGES 512
 #define WIN_OWN_BLOCKS 128
 
 /* Page counts of one of memtracer's own blocks. */
 struct win_own_block {
     uint64_t base, end;
     struct mt_pages pages;
+};
+
+/* An interval that a deadline broke off. */
+struct win_begun {
+    uint64_t base;
+    uint64_t at; /* what lies below is counted in `pages`; 0 = none was broken off */
+    struct mt_pages pages;
+    int64_t left_ns;
 };
 
 struct win_counting {
@@ -71,10 +80,13 @@ struct win_counting {
     struct win_own_block own[WIN_OWN_BLOCKS];
     uint32_t n_own;
     int64_t own_ns; /* when the first of them was counted */
+    struct win_begun begun;
 };
 
-/* Counts memtracer's own blocks anew. */
-void win_count_forget_own(struct win_counting *counting);
+/* Takes over nothing from earlier calls. */
+void win_count_forget(struct win_counting *counting);
+
+/* Of an interval that the deadline breaks off the next call counts the rest. */
 
 int win_count(struct win_counting *counting, struct mt_interval *intervals, uint32_t n_intervals,
               uint32_t *next, int64_t deadline_ns);
