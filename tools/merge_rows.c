@@ -94,12 +94,12 @@ int merge_begin(struct merging *m)
 {
     int code = script(m, "PRAGMA journal_mode = OFF; PRAGMA trusted_schema = OFF;"
                          "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;"
-                         "PRAGMA application_id = 0x6d747263; BEGIN");
+                         "PRAGMA synchronous = OFF; PRAGMA application_id = 0x6d747263; BEGIN");
 
     if (!code)
         code = script(m, tracer_schema_sql());
     if (!code)
-        code = script(m, "PRAGMA user_version = 1; COMMIT");
+        code = script(m, "COMMIT");
     return code ? code : script(m, maps);
 }
 
@@ -245,4 +245,9 @@ int merge_take(struct merging *m, const char *path)
     if (!code)
         code = script(m, "COMMIT");
     return code ? code : script(m, "DETACH src");
+}
+
+int merge_end(struct merging *m)
+{
+    return script(m, "PRAGMA synchronous = FULL; PRAGMA user_version = 1");
 }

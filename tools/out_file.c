@@ -70,7 +70,7 @@ int out_file_close(struct out_file *o, int code)
 
 void work_begin(struct work *w, const char *what)
 {
-    *w = (struct work){.what = what, .unit = "rows", .shows = terminal_has_progress()};
+    *w = (struct work){.what = what, .shows = terminal_has_progress()};
     w->shown_ns = platform_monotonic_ns();
     platform_hold_interrupts();
 }
@@ -87,16 +87,22 @@ static void show(struct work *w)
         fprintf(stderr, "\r%s: %" PRId64 " %%  ", w->what,
                 w->done < w->of ? w->done * 100 / w->of : 100);
     else
-        fprintf(stderr, "\r%s: %" PRId64 " %s  ", w->what, w->done, w->unit);
+        fprintf(stderr, "\r%s: %" PRId64 " rows  ", w->what, w->done);
     fflush(stderr);
+}
+
+bool work_at(struct work *w, int64_t done)
+{
+    w->done = done;
+    w->interrupted = w->interrupted || platform_wait(0);
+    show(w);
+    return !w->interrupted;
 }
 
 bool work_step(struct work *w)
 {
-    if (w->done++ % STEPS_BETWEEN_LOOKS == 0) {
-        w->interrupted = w->interrupted || platform_wait(0);
-        show(w);
-    }
+    if (w->done++ % STEPS_BETWEEN_LOOKS == 0)
+        return work_at(w, w->done);
     return !w->interrupted;
 }
 
