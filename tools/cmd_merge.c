@@ -114,15 +114,6 @@ static int write_file(const char *output, const struct source *sources, int n)
     return code;
 }
 
-static bool is_there(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
     const struct option_spec specs[] = {{0}};
@@ -132,7 +123,7 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
-    if (is_there(argv[first])) {
+    if (file_is_there(argv[first])) {
         complain("%s is there already; merge makes a new file", argv[first]);
         return TOOL_ENVIRONMENT;
     }

@@ -193,9 +193,10 @@ static int refuse(struct merging *m)
         {"SELECT name FROM src.sqlite_schema WHERE type NOT IN ('table', 'index') AND name IN"
          " (SELECT name FROM main.sqlite_schema WHERE type = 'table')",
          "is no table there"},
+        /* series measured elsewhere are of no process: 0 */
         {"SELECT 'run ' || s.id || ' (' || s.label || ', process ' || s.pid || ' on ' || s.host ||"
-         " ')' FROM src.run s JOIN main.run r ON r.uuid = s.uuid OR (r.host = s.host AND r.pid ="
-         " s.pid AND r.start_wall_ns = s.start_wall_ns)",
+         " ')' FROM src.run s JOIN main.run r ON r.uuid = s.uuid OR (s.pid <> 0 AND r.host = s.host"
+         " AND r.pid = s.pid AND r.start_wall_ns = s.start_wall_ns)",
          "is already there from another file"},
     };
     int code = TOOL_OK;

@@ -39,6 +39,15 @@ int out_file_open(struct out_file *o, const char *path)
     return TOOL_ENVIRONMENT;
 }
 
+bool file_is_there(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
 int out_file_rename(const char *temporary, const char *path)
 {
     /* Windows does not rename over a file that is there. */

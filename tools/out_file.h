@@ -27,6 +27,9 @@ int out_file_close(struct out_file *o, int code);
 /* The name under which `path` is written; false when it is too long. */
 bool out_file_temporary(const char *path, char out[OUT_PATH_BYTES]);
 
+/* Can it be opened for reading? */
+bool file_is_there(const char *path);
+
 /* Gives the written `temporary` its name, over what is there. */
 int out_file_rename(const char *temporary, const char *path);
 

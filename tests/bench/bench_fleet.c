@@ -125,7 +125,8 @@ static int write_process(const char *folder, int number, int runs, int looks, ui
 
 int main(int argc, char **argv)
 {
-    int runs = argc > 2 ? atoi(argv[2]) : 0, looks = argc > 3 ? atoi(argv[3]) : LOOKS_A_DAY;
+    int runs = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 0;
+    int looks = argc > 3 ? (int)strtol(argv[3], NULL, 10) : LOOKS_A_DAY;
     uint64_t rows = 0;
 
     if (argc < 3 || runs < 1 || looks < 1) {
