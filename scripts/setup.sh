@@ -56,6 +56,10 @@ real_programs()
     have npm || echo npm
     have chromium || echo chromium
     have promtool || echo prometheus
+    have victoria-metrics || echo victoria-metrics
+    have pgloader || echo pgloader
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || have initdb || echo postgresql
+    have python3-mprof || echo python3-memory-profiler
     have javac || echo openjdk-17-jdk-headless
     /usr/bin/python3 -c 'import test.test_json' 2>/dev/null ||
         /usr/bin/python3 -c 'import sys; print("libpython%d.%d-testsuite" % sys.version_info[:2])'

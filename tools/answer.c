@@ -90,10 +90,10 @@ static int hand_on(void *user, uint32_t n_columns, const char *const *names,
 int answer_ask(struct answer *a, const char *sql, tracer_row_fn row, void *user)
 {
     struct asking asking = {.row = row, .user = user};
-    int error = tracer_reader_query(a->reader, sql, a->params, a->n_params, hand_on, &asking);
 
+    a->error = tracer_reader_query(a->reader, sql, a->params, a->n_params, hand_on, &asking);
     a->n_params = 0;
-    return error ? complain_library(a->path, error) : TOOL_OK;
+    return a->error ? complain_library(a->path, a->error) : TOOL_OK;
 }
 
 struct integers {
@@ -128,12 +128,14 @@ int answer_integers(struct answer *a, const char *sql, int64_t *out, size_t n, b
 
 struct printing {
     struct answer *answer;
+    const char *key;
     const struct table_column *columns; /* NULL = made from the first row's names */
     struct table_column *made;
     char **made_names;
     uint32_t n_columns;
     struct table *table;
     size_t n_rows;
+    bool is_open; /* the JSON array */
 };
 
 static void make_columns(struct printing *p, const char *const *names)
@@ -149,11 +151,20 @@ static void make_columns(struct printing *p, const char *const *names)
     p->columns = p->made;
 }
 
+/* With the first row, or at the end: SQL that is wrong begins no answer. */
+static void open_array(struct printing *p)
+{
+    if (!p->is_open)
+        json_open(&p->answer->out, p->key, '[');
+    p->is_open = true;
+}
+
 static int print_json(struct printing *p, uint32_t n_columns, const char *const *names,
                       const tracer_value *values)
 {
     struct json *j = &p->answer->out;
 
+    open_array(p);
     json_open(j, NULL, '{');
     for (uint32_t i = 0; i < n_columns; i++)
         if (p->columns && p->columns[i].format == CELL_ADDRESS &&
@@ -207,13 +218,12 @@ static void printing_free(struct printing *p)
 int answer_rows(struct answer *a, const char *key, const char *sql,
                 const struct table_column *columns, size_t *out_rows)
 {
-    struct printing p = {a, columns, NULL, NULL, 0, NULL, 0};
-    int code;
+    struct printing p = {.answer = a, .key = key, .columns = columns};
+    int code = answer_ask(a, sql, print_row, &p);
 
-    if (a->json)
-        json_open(&a->out, key, '[');
-    code = answer_ask(a, sql, print_row, &p);
-    if (a->json)
+    if (a->json && !code)
+        open_array(&p);
+    if (p.is_open)
         json_close(&a->out, ']');
     else if (p.table)
         table_print(p.table);

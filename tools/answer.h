@@ -16,9 +16,9 @@
 
 struct answer {
     tracer_reader *reader;
-    const char *path;
-    bool json;  /* --json */
-    bool exact; /* --bytes: exact numbers in tables */
+    const char *path; /* what is complained of */
+    bool json;        /* --json */
+    bool exact;       /* --bytes: exact numbers in tables */
     struct json out;
     tracer_value params[ANSWER_PARAMS_MAX]; /* ?1 … of the next question */
     uint32_t n_params;
@@ -26,6 +26,7 @@ struct answer {
      * values to lives until the next row. */
     void (*edit)(void *user, uint32_t n_columns, const char *const *names, tracer_value *values);
     void *edit_user;
+    int error; /* of the newest question: 0 or TRACER_E… */
 };
 
 /* TOOL_OK or, with a sentence, TOOL_ENVIRONMENT. */

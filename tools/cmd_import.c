@@ -10,11 +10,12 @@
 
 #include "command.h"
 #include "csv.h"
+#include "import_foreign.h"
 #include "memtracer/import.h"
 #include "options.h"
 
 static const char help[] =
-    "usage: memtracer import --csv FILE -o FILE.db [options]\n"
+    "usage: memtracer import --csv|--psrecord|--prmon|--mprof FILE -o FILE.db [options]\n"
     "\n"
     "Makes a memtracer file of a series that was measured elsewhere. The first line of the CSV\n"
     "names its columns: t_ns (nanoseconds since 1970 or since any other moment, rising), then a\n"
@@ -25,7 +26,15 @@ static const char help[] =
     "  regions       the number of mappings\n"
     "  =COUNTER      a counter: =heap_in_use, =heap_free, =threads\n"
     "\n"
+    "\n"
+    "What psrecord, prmon and mprof have written is taken as it is: the process as a whole is "
+    "type\n"
+    "process, a child that mprof has seen is child_N, calls that it timed become marks.\n"
+    "\n"
     "  --csv FILE          the series\n"
+    "  --psrecord FILE     a log of psrecord --log\n"
+    "  --prmon FILE        prmon.txt\n"
+    "  --mprof FILE        mprofile_….dat of mprof run\n"
     "  -o, --output FILE   the file to write; a memtracer file gets further runs\n"
     "  --measure M         resident (default) or committed: what the types' values are\n"
     "  --markers FILE      lines t_ns,label: what the program did when\n"
@@ -234,54 +243,100 @@ static int import(struct importing *im, const char *marks, const char *lives)
     return code;
 }
 
-static int import_file(const char *csv, const char *output, const tracer_import_options *options,
-                       int plain, const char *const *sides)
+struct wish {
+    const char *csv, *psrecord, *prmon, *mprof; /* one of them */
+    const char *output, *measure, *marks, *lives;
+};
+
+static int read_wish(struct importing *im, const struct wish *w)
+{
+    if (w->psrecord)
+        return import_psrecord(im->to, &im->csv);
+    if (w->prmon)
+        return import_prmon(im->to, &im->csv);
+    return w->mprof ? import_mprof(im->to, &im->csv) : import(im, w->marks, w->lives);
+}
+
+static int import_file(const char *path, const struct wish *w, const tracer_import_options *options)
 {
     static struct importing im;
-    int code = csv_open(&im.csv, csv), error;
+    bool is_new = !file_is_there(w->output);
+    struct work work;
+    int code = csv_open(&im.csv, path), error;
 
-    im.plain = plain;
+    im.plain = w->measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED;
     if (code)
         return code;
-    error = tracer_import_open(output, options, &im.to);
+    if (is_new) { /* else there are runs that must stay: an interrupt ends this one where it is */
+        work_begin(&work, "import");
+        im.csv.work = &work;
+    }
+    error = tracer_import_open(w->output, options, &im.to);
     if (!error) {
-        code = import(&im, sides[0], sides[1]);
+        code = read_wish(&im, w);
         error = tracer_import_close(im.to);
     }
     csv_close(&im.csv);
-    return error && !code ? complain_library(output, error) : code;
+    if (is_new && work_end(&work))
+        code = TOOL_ENVIRONMENT;
+    if (is_new && (code || error))
+        remove(w->output);
+    return error && !code ? complain_library(w->output, error) : code;
+}
+
+/* NULL: none, or more than one. */
+static const char *one_path(const struct wish *w)
+{
+    const char *const paths[] = {w->csv, w->psrecord, w->prmon, w->mprof};
+    const char *path = NULL;
+    int n = 0;
+
+    for (size_t i = 0; i < COUNT_OF(paths); i++)
+        if (paths[i]) {
+            path = paths[i];
+            n++;
+        }
+    return n == 1 ? path : NULL;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    const char *csv = NULL, *output = NULL, *measure = "resident", *sides[2] = {NULL, NULL};
+    struct wish w = {.measure = "resident"};
     tracer_import_options options = {.size = sizeof(options)};
     const struct option_spec specs[] = {
-        {"csv", 0, OPTION_TEXT, &csv},
-        {"output", 'o', OPTION_TEXT, &output},
-        {"measure", 0, OPTION_TEXT, &measure},
-        {"markers", 0, OPTION_TEXT, &sides[0]},
-        {"sessions", 0, OPTION_TEXT, &sides[1]},
+        {"csv", 0, OPTION_TEXT, &w.csv},
+        {"psrecord", 0, OPTION_TEXT, &w.psrecord},
+        {"prmon", 0, OPTION_TEXT, &w.prmon},
+        {"mprof", 0, OPTION_TEXT, &w.mprof},
+        {"output", 'o', OPTION_TEXT, &w.output},
+        {"measure", 0, OPTION_TEXT, &w.measure},
+        {"markers", 0, OPTION_TEXT, &w.marks},
+        {"sessions", 0, OPTION_TEXT, &w.lives},
         {"limit", 0, OPTION_BYTES, &options.limit_bytes},
         {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
         {"label", 0, OPTION_TEXT, &options.label},
         {0},
     };
+    const char *path;
     int first,
         code = options_parse(self, argc, argv, specs, (struct operand_range){0, 0, false}, &first);
 
     if (code != OPTIONS_GO_ON)
         return code;
-    if (!csv || !output) {
-        complain("import: --csv FILE and -o FILE are needed");
+    path = one_path(&w);
+    if (!path || !w.output) {
+        complain("import: one of --csv, --psrecord, --prmon, --mprof FILE and -o FILE are needed");
         return TOOL_USAGE;
     }
-    if (strcmp(measure, "resident") != 0 && strcmp(measure, "committed") != 0) {
+    if (!w.csv && (w.marks || w.lives)) {
+        complain("import: --markers and --sessions go with --csv");
+        return TOOL_USAGE;
+    }
+    if (strcmp(w.measure, "resident") != 0 && strcmp(w.measure, "committed") != 0) {
         complain("import: --measure is resident or committed");
         return TOOL_USAGE;
     }
-    return import_file(csv, output, &options,
-                       measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED, sides);
+    return import_file(path, &w, &options);
 }
 
 const struct command command_import = {"import", "a series measured elsewhere into a file", help,

@@ -24,9 +24,14 @@ static const char help[] =
     "Exit: 0 written, 1 usage, 2 a file cannot be read or written, a run is there twice, or an\n"
     "interrupt came: then there is no new file.\n";
 
+/* So many samples are taken in between two calls of look_up(). */
+#define SAMPLES_A_STEP 8
+#define OPERATIONS_A_STEP 1000
+
 struct source {
     const char *path;
     int64_t start_ns; /* of its first run */
+    int64_t samples;  /* about */
 };
 
 static int by_start(const void *a, const void *b)
@@ -40,11 +45,16 @@ static int by_start(const void *a, const void *b)
 static int look_at(struct source *s)
 {
     struct answer a = {0};
+    int64_t facts[2] = {0, 0};
     bool found;
     int code = answer_open(&a, s->path);
 
     if (!code)
-        code = answer_integers(&a, "SELECT min(start_wall_ns) FROM run", &s->start_ns, 1, &found);
+        code =
+            answer_integers(&a, "SELECT min(start_wall_ns), (SELECT max(id) FROM sample) FROM run",
+                            facts, 2, &found);
+    s->start_ns = facts[0];
+    s->samples = facts[1] > 0 ? facts[1] : 0;
     answer_close(&a);
     return code;
 }
@@ -57,11 +67,18 @@ static int look_up(void *user)
 
 static int merge(struct merging *m, const struct source *sources, int n)
 {
+    int64_t before = 0;
     int code = merge_begin(m);
 
-    for (int i = 0; i < n && !code; i++)
+    for (int i = 0; i < n; i++)
+        m->work->of += sources[i].samples / SAMPLES_A_STEP;
+    for (int i = 0; i < n && !code; i++) {
+        if (!work_at(m->work, before))
+            return TOOL_ENVIRONMENT; /* work_end() says why */
+        before += sources[i].samples / SAMPLES_A_STEP;
         code = merge_take(m, sources[i].path);
-    return code;
+    }
+    return code ? code : merge_end(m);
 }
 
 static int write_file(const char *output, const struct source *sources, int n)
@@ -77,7 +94,6 @@ static int write_file(const char *output, const struct source *sources, int n)
     }
     remove(temporary);
     work_begin(&w, "merge");
-    w.unit = "thousand steps";
     if (sqlite3_open_v2(temporary, &m.db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)) {
         complain("%s: %s", output, sqlite3_errmsg(m.db));
@@ -85,7 +101,7 @@ static int write_file(const char *output, const struct source *sources, int n)
     } else {
         sqlite3_db_config(m.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         sqlite3_db_config(m.db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-        sqlite3_progress_handler(m.db, 1000, look_up, &w);
+        sqlite3_progress_handler(m.db, OPERATIONS_A_STEP, look_up, &w);
         code = merge(&m, sources, n);
     }
     if (sqlite3_close(m.db) && !code)
@@ -98,15 +114,6 @@ static int write_file(const char *output, const struct source *sources, int n)
     return code;
 }
 
-static bool is_there(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
 static int run(const struct command *self, int argc, char **argv)
 {
     const struct option_spec specs[] = {{0}};
@@ -116,7 +123,7 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
-    if (is_there(argv[first])) {
+    if (file_is_there(argv[first])) {
         complain("%s is there already; merge makes a new file", argv[first]);
         return TOOL_ENVIRONMENT;
     }

@@ -59,19 +59,15 @@ static void bind_word(struct answer *a, const char *word)
         answer_bind_text(a, word);
 }
 
-/* The SQL is checked before the first '[' is written, so that wrong SQL gives no half answer. */
 static int query(struct answer *a, const char *sql, char **words, int n_words)
 {
-    int error;
+    int code;
 
     for (int i = 0; i < n_words; i++)
         bind_word(a, words[i]);
-    error = tracer_reader_query(a->reader, sql, a->params, a->n_params, NULL, NULL);
-    if (error) {
-        complain_library("sql", error);
-        return error == TRACER_EINVAL || error == TRACER_EDENIED ? TOOL_USAGE : TOOL_ENVIRONMENT;
-    }
-    return answer_rows(a, NULL, sql, NULL, NULL);
+    a->path = "sql";
+    code = answer_rows(a, NULL, sql, NULL, NULL);
+    return a->error == TRACER_EINVAL || a->error == TRACER_EDENIED ? TOOL_USAGE : code;
 }
 
 static int run(const struct command *self, int argc, char **argv)

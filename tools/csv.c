@@ -30,7 +30,7 @@ void csv_close(struct csv *c)
 
 char *csv_line(struct csv *c)
 {
-    while (fgets(c->text, sizeof(c->text), c->file)) {
+    while ((!c->work || work_step(c->work)) && fgets(c->text, sizeof(c->text), c->file)) {
         c->line++;
         c->text[strcspn(c->text, "\r\n")] = '\0';
         if (c->text[0])

@@ -8,12 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "out_file.h"
+
 #define CSV_LINE_BYTES 16384
 
 struct csv {
     FILE *file; /* NULL = none */
     const char *path;
-    int64_t line; /* the newest one's number, from 1 */
+    int64_t line;      /* the newest one's number, from 1 */
+    struct work *work; /* told of each line; after an interrupt none comes. NULL = nobody */
     char text[CSV_LINE_BYTES];
 };
 

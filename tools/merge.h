@@ -20,4 +20,7 @@ int merge_begin(struct merging *m);
 /* Takes in all runs of `path`, a memtracer file; refuses a run that is already there. */
 int merge_take(struct merging *m, const char *path);
 
+/* Makes it a memtracer file, and waits until all of it is on the disk. */
+int merge_end(struct merging *m);
+
 #endif

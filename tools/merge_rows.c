@@ -94,12 +94,12 @@ int merge_begin(struct merging *m)
 {
     int code = script(m, "PRAGMA journal_mode = OFF; PRAGMA trusted_schema = OFF;"
                          "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY;"
-                         "PRAGMA application_id = 0x6d747263; BEGIN");
+                         "PRAGMA synchronous = OFF; PRAGMA application_id = 0x6d747263; BEGIN");
 
     if (!code)
         code = script(m, tracer_schema_sql());
     if (!code)
-        code = script(m, "PRAGMA user_version = 1; COMMIT");
+        code = script(m, "COMMIT");
     return code ? code : script(m, maps);
 }
 
@@ -193,9 +193,10 @@ static int refuse(struct merging *m)
         {"SELECT name FROM src.sqlite_schema WHERE type NOT IN ('table', 'index') AND name IN"
          " (SELECT name FROM main.sqlite_schema WHERE type = 'table')",
          "is no table there"},
+        /* series measured elsewhere are of no process: 0 */
         {"SELECT 'run ' || s.id || ' (' || s.label || ', process ' || s.pid || ' on ' || s.host ||"
-         " ')' FROM src.run s JOIN main.run r ON r.uuid = s.uuid OR (r.host = s.host AND r.pid ="
-         " s.pid AND r.start_wall_ns = s.start_wall_ns)",
+         " ')' FROM src.run s JOIN main.run r ON r.uuid = s.uuid OR (s.pid <> 0 AND r.host = s.host"
+         " AND r.pid = s.pid AND r.start_wall_ns = s.start_wall_ns)",
          "is already there from another file"},
     };
     int code = TOOL_OK;
@@ -245,4 +246,9 @@ int merge_take(struct merging *m, const char *path)
     if (!code)
         code = script(m, "COMMIT");
     return code ? code : script(m, "DETACH src");
+}
+
+int merge_end(struct merging *m)
+{
+    return script(m, "PRAGMA synchronous = FULL; PRAGMA user_version = 1");
 }

@@ -39,6 +39,15 @@ int out_file_open(struct out_file *o, const char *path)
     return TOOL_ENVIRONMENT;
 }
 
+bool file_is_there(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+
+    if (file)
+        fclose(file);
+    return file != NULL;
+}
+
 int out_file_rename(const char *temporary, const char *path)
 {
     /* Windows does not rename over a file that is there. */
@@ -70,7 +79,7 @@ int out_file_close(struct out_file *o, int code)
 
 void work_begin(struct work *w, const char *what)
 {
-    *w = (struct work){.what = what, .unit = "rows", .shows = terminal_has_progress()};
+    *w = (struct work){.what = what, .shows = terminal_has_progress()};
     w->shown_ns = platform_monotonic_ns();
     platform_hold_interrupts();
 }
@@ -87,16 +96,22 @@ static void show(struct work *w)
         fprintf(stderr, "\r%s: %" PRId64 " %%  ", w->what,
                 w->done < w->of ? w->done * 100 / w->of : 100);
     else
-        fprintf(stderr, "\r%s: %" PRId64 " %s  ", w->what, w->done, w->unit);
+        fprintf(stderr, "\r%s: %" PRId64 " rows  ", w->what, w->done);
     fflush(stderr);
+}
+
+bool work_at(struct work *w, int64_t done)
+{
+    w->done = done;
+    w->interrupted = w->interrupted || platform_wait(0);
+    show(w);
+    return !w->interrupted;
 }
 
 bool work_step(struct work *w)
 {
-    if (w->done++ % STEPS_BETWEEN_LOOKS == 0) {
-        w->interrupted = w->interrupted || platform_wait(0);
-        show(w);
-    }
+    if (w->done++ % STEPS_BETWEEN_LOOKS == 0)
+        return work_at(w, w->done);
     return !w->interrupted;
 }
 

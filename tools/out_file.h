@@ -27,15 +27,17 @@ int out_file_close(struct out_file *o, int code);
 /* The name under which `path` is written; false when it is too long. */
 bool out_file_temporary(const char *path, char out[OUT_PATH_BYTES]);
 
+/* Can it be opened for reading? */
+bool file_is_there(const char *path);
+
 /* Gives the written `temporary` its name, over what is there. */
 int out_file_rename(const char *temporary, const char *path);
 
 /* How far a long piece of work is. `what` names it: "export", "report", "merge". */
 struct work {
     const char *what;
-    const char *unit; /* of `done`; "rows" */
-    int64_t done;
-    int64_t of; /* 0 = not known */
+    int64_t done; /* rows, or what `of` counts */
+    int64_t of;   /* 0 = not known */
     int64_t shown_ns;
     bool shows, shown, interrupted;
 };
@@ -45,6 +47,9 @@ void work_begin(struct work *w, const char *what);
 
 /* One more row. False = interrupted: stop. */
 bool work_step(struct work *w);
+
+/* So much is done by now. False = interrupted: stop. */
+bool work_at(struct work *w, int64_t done);
 
 /* Wipes the line. TOOL_OK or, after an interrupt, TOOL_ENVIRONMENT with a sentence. */
 int work_end(struct work *w);

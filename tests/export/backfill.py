@@ -1,42 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prometheus takes `memtracer export --openmetrics`, and PromQL answers as SQL does."""
+"""PromQL answers as SQL does: backfill.py MEMTRACER ENGINE
+
+Prometheus or VictoriaMetrics (prometheus, victoria-metrics) takes `memtracer export --openmetrics`,
+the same file, and is asked the same questions.
+"""
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.parse
 import urllib.request
 
+import servers
 from common import ask, check, finish, make_file, skip
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def serve(folder, port):
     with open(os.path.join(folder, "empty.yml"), "w", encoding="utf-8") as f:
         f.write("scrape_configs: []\n")
-    server = subprocess.Popen(
+    return servers.start(
         ["prometheus", "--config.file=" + os.path.join(folder, "empty.yml"),
          "--storage.tsdb.path=" + os.path.join(folder, "data"),
          "--storage.tsdb.retention.time=100y", "--web.listen-address=127.0.0.1:%d" % port],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for _ in range(300):
-        try:
-            urllib.request.urlopen("http://127.0.0.1:%d/-/ready" % port).read()
-            return server
-        except OSError:
-            time.sleep(0.1)
-    server.kill()
-    skip("prometheus does not start here")
+        "http://127.0.0.1:%d/-/ready" % port) or skip("prometheus does not start here")
+
+
+def serve_victoria(folder, port, text):
+    """VictoriaMetrics with the same file in it."""
+    server = servers.start(
+        ["victoria-metrics", "-storageDataPath=" + os.path.join(folder, "victoria"),
+         "-httpListenAddr=127.0.0.1:%d" % port, "-retentionPeriod=100y",
+         "-search.latencyOffset=0s"],
+        "http://127.0.0.1:%d/health" % port) or skip("victoria-metrics does not start here")
+    with open(text, "rb") as f:
+        urllib.request.urlopen(urllib.request.Request(
+            "http://127.0.0.1:%d/api/v1/import/prometheus" % port, f.read())).read()
+    urllib.request.urlopen("http://127.0.0.1:%d/internal/force_flush" % port).read()
+    return server
 
 
 def query(port, promql, at):
@@ -61,25 +64,37 @@ def compare(path, port):
           "ticks")
 
 
-def main():
-    memtracer = os.path.abspath(sys.argv[1])
-    for program in ("promtool", "prometheus"):
+def needs(*programs):
+    for program, package in programs:
         if not shutil.which(program):
-            skip("%s is not installed (Debian package prometheus)" % program)
+            skip("%s is not installed (Debian package %s)" % (program, package))
+
+
+def server_with(engine, folder, text, port):
+    if engine == "victoria-metrics":
+        return serve_victoria(folder, port, text)
+    done = subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", text,
+                           os.path.join(folder, "data")], capture_output=True, text=True)
+    check(done.returncode == 0, "promtool: " + done.stderr)
+    return serve(folder, port)
+
+
+def main():
+    memtracer, engine = os.path.abspath(sys.argv[1]), sys.argv[2]
+    if engine == "victoria-metrics":
+        needs((engine, engine))
+    else:
+        needs(("promtool", engine), ("prometheus", engine))
     with tempfile.TemporaryDirectory() as folder:
         path, text = os.path.join(folder, "a.db"), os.path.join(folder, "a.om")
         make_file(memtracer, path)
         subprocess.run([memtracer, "export", path, "--openmetrics", "-o", text], check=True)
-        done = subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", text,
-                               os.path.join(folder, "data")], capture_output=True, text=True)
-        check(done.returncode == 0, "promtool: " + done.stderr)
-        port = free_port()
-        server = serve(folder, port)
+        port = servers.free_port()
+        server = server_with(engine, folder, text, port)
         try:
             compare(path, port)
         finally:
-            server.terminate()
-            server.wait()
+            servers.stop(server)
     finish()
 
 

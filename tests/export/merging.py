@@ -98,6 +98,20 @@ def check_refusals(memtracer, folder, a, b, out):
     check(not os.path.exists(new) and not os.path.exists(new + ".part"), "refused and yet written")
 
 
+def check_imports(memtracer, folder):
+    """Series of other tools are of no process, and may all begin at 0."""
+    paths = []
+    for name in ("one", "two"):
+        paths.append(os.path.join(folder, name + ".db"))
+        with open(paths[-1] + ".csv", "w", encoding="utf-8") as f:
+            f.write("t_ns,heap\n0,1\n1000000000,2\n")
+        subprocess.run([memtracer, "import", "--csv", paths[-1] + ".csv", "-o", paths[-1],
+                        "--label", name], check=True)
+    done = merge(memtracer, os.path.join(folder, "imports.db"), *paths)
+    check(done.returncode == 0, "two series: " + done.stderr)
+    check(merge(memtracer, os.path.join(folder, "n.db"), paths[0], paths[0]).returncode == 2, "twice")
+
+
 def check_interrupt(memtracer, folder):
     path, new = os.path.join(folder, "long.db"), os.path.join(folder, "new.db")
     make_file(memtracer, path, LONG.format(n=300000))
@@ -114,6 +128,7 @@ def main():
     memtracer = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         check_refusals(memtracer, folder, *check_answers(memtracer, folder))
+        check_imports(memtracer, folder)
         check_interrupt(memtracer, folder)
     finish()
 

@@ -55,7 +55,7 @@ EXPECTED = {
     "devel": r"include/memtracer/\w+\.hp?p?$|lib/.*libmemtracer\.(a|so)$|"
              r"lib/.*memtracer\.pc$|lib/.*cmake/memtracer/\w+\.cmake$|share/man/man3/\w+\.3$|share/memtracer/schema\.sql$",
     "tools": r"bin/memtracer$|lib/.*libmemtracer-(preload|stacks)\.so$|"
-             r"share/man/man[17]/memtracer\.[17]$|share/(bash-completion|zsh|doc|memtracer/prometheus)/.*$",
+             r"share/man/man[17]/memtracer\.[17]$|share/(bash-completion|zsh|doc|memtracer/(postgresql|prometheus))/.*$",
 }
 
 
