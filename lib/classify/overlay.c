@@ -208,7 +208,7 @@ static void cut_region(struct sweep *w, uint32_t i)
         emit(w, i, at, end, claim, before);
         before = claim;
     }
-    if (w->out->n == first + 1)
+    if (r->pages.known && w->out->n == first + 1)
         w->out->items[first].pages = r->pages;
 }
 

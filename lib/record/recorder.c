@@ -221,13 +221,24 @@ static int flush_extension(struct mt_recorder *r)
     return error;
 }
 
-void mt_recorder_measure(struct mt_recorder *r)
+static void count_pages(struct mt_recorder *r)
 {
     struct mt_retention *t = &r->retention;
 
-    if (mt_db_run_number(&r->db, r->sql[MT_SQL_PAGE_COUNT], "measure it", &t->pages) == TRACER_OK)
-        r->file_bytes = (uint64_t)t->pages * PAGE_BYTES + (uint64_t)r->wal_pages * WAL_FRAME_BYTES;
+    mt_db_run_number(&r->db, r->sql[MT_SQL_PAGE_COUNT], "measure it", &t->pages);
     mt_db_run_number(&r->db, r->sql[MT_SQL_FREE_COUNT], "measure it", &t->free_pages);
+}
+
+static void add_up(struct mt_recorder *r)
+{
+    r->file_bytes =
+        (uint64_t)r->retention.pages * PAGE_BYTES + (uint64_t)r->wal_pages * WAL_FRAME_BYTES;
+}
+
+void mt_recorder_measure(struct mt_recorder *r)
+{
+    count_pages(r);
+    add_up(r);
 }
 
 static int commit(struct mt_recorder *r)
@@ -238,6 +249,7 @@ static int commit(struct mt_recorder *r)
         return error;
     if (!r->open)
         return TRACER_OK;
+    count_pages(r); /* after the commit these would be transactions of their own */
     error = mt_recorder_run(r, MT_SQL_COMMIT, "write it");
     if (error)
         return error;
@@ -246,7 +258,7 @@ static int commit(struct mt_recorder *r)
     r->unsynced = r->wal;
     mt_recorder_events_committed(r);
     mt_recorder_checkpoint(r);
-    mt_recorder_measure(r);
+    add_up(r);
     mt_retention_after_commit(r); /* what is committed is so whether or not this finds room */
     return TRACER_OK;
 }

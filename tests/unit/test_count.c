@@ -155,6 +155,47 @@ static void pieces_add_up(void **state)
     munmap(p, N_PAGES * page);
 }
 
+/* Four neighbours, full and nearly empty in turn, which change places and lose their mappings after
+ * the list was read. How they were when they were counted last must not matter. */
+static void neighbours_that_change(void **state)
+{
+    enum { PIECES = 4, ROUNDS = 5 };
+    uint64_t n = N_PAGES;
+
+    (void)state;
+    if (!can_scan())
+        skip();
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        char *p = map_anonymous(PIECES * n);
+        struct mt_interval v[PIECES] = {{.base = 0}};
+        uint32_t next = 0;
+
+        madvise(p, PIECES * n * page, MADV_NOHUGEPAGE);
+        for (unsigned i = 0; i < PIECES; i++)
+            touch(p + i * n * page, n, (i + round) % 2 ? 64 : 1);
+        list(false);
+        for (unsigned i = 0; i < PIECES; i++)
+            v[i] = (struct mt_interval){.base = (uintptr_t)p + i * n * page,
+                                        .end = (uintptr_t)p + (i + 1) * n * page,
+                                        .region = mt_snapshot_find(&s, (uintptr_t)p)};
+        if (round > 1)
+            munmap(p + n * page, n * page);
+        if (round > 2)
+            munmap(p + 2 * n * page + 64 * page, 64 * page);
+        assert_int_equal(source->ops->count(source, &s, v, PIECES, &next, 0), TRACER_OK);
+        for (unsigned i = 0; i < PIECES; i++) {
+            bool sparse = (i + round) % 2;
+            uint64_t left = sparse ? n / 64 : n;
+
+            left = round > 1 && i == 1 ? 0 : left;
+            left -= round > 2 && i == 2 ? (sparse ? 1 : 64) : 0;
+            assert_pages(&v[i], MT_PAGE_RESIDENT, left);
+            assert_pages(&v[i], MT_PAGE_ANONYMOUS, left);
+        }
+        munmap(p, PIECES * n * page);
+    }
+}
+
 /* A child that holds still: all its regions, by smaps and counted, to the page. */
 static void a_quiet_process_equals_smaps(void **state)
 {
@@ -221,6 +262,7 @@ int main(void)
         cmocka_unit_test(guard_markers),
         cmocka_unit_test(huge_pages),
         cmocka_unit_test(pieces_add_up),
+        cmocka_unit_test(neighbours_that_change),
         cmocka_unit_test(a_quiet_process_equals_smaps),
         cmocka_unit_test(without_the_scan_private_memory_is_unknown),
     };

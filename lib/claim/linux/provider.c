@@ -17,11 +17,14 @@ bool mt_look_has_name(const struct mt_look *look, const struct mt_region *r, con
 
 bool mt_look_is_anonymous(const struct mt_look *look, const struct mt_region *r)
 {
-    const char *name = mt_strings_get(look->strings, r->name, NULL);
+    const char *name;
 
     if (r->flags & (MT_REGION_SHARED | MT_REGION_DEVICE | MT_REGION_MIXED | MT_REGION_OUTSIDE |
                     MT_REGION_UFFD | MT_REGION_GROWSDOWN))
         return false;
+    if (!r->name)
+        return true;
+    name = mt_strings_get(look->strings, r->name, NULL);
     if (!name[0] || !strncmp(name, "[anon:", 6))
         return true;
     for (size_t i = 0; i < MT_COUNT_OF(anonymous_files); i++)

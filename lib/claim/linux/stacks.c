@@ -36,8 +36,8 @@ static uint64_t guard_end(const struct mt_look *look, const struct mt_thread *s)
 
 /* A page belongs to the stack that holds its first byte: user-supplied stacks may begin anywhere.
  */
-void mt_stack_claim(struct mt_look *look, const struct mt_thread *s, uint32_t owner,
-                    uint32_t flags, char confidence)
+void mt_stack_claim(struct mt_look *look, const struct mt_thread *s, uint32_t owner, uint32_t flags,
+                    char confidence)
 {
     struct mt_claim c = {.base = mt_look_page_up(look, s->stack_base),
                          .end = mt_look_page_up(look, s->stack_base + s->stack_bytes),
@@ -62,11 +62,13 @@ void mt_stacks_show_shapes(struct mt_look *look)
     const struct mt_snapshot *s = look->snapshot;
 
     for (uint32_t i = 1; i < s->n_regions; i++) {
-        uint32_t flags = mt_flags_of(look->flags, &s->regions[i]);
         struct mt_stack stack;
+        uint32_t flags;
 
-        if (!(flags & MT_REGION_STACK_HINT) || (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)) ||
-            !mt_stack_above_guard(look, i, &stack))
+        if (!mt_stack_above_guard(look, i, &stack)) /* first: looking up flags takes longer */
+            continue;
+        flags = mt_flags_of(look->flags, &s->regions[i]);
+        if (!(flags & MT_REGION_STACK_HINT) || (flags & (MT_REGION_NORESERVE | MT_REGION_NODUMP)))
             continue;
         mt_claim_add(look->out,
                      &(struct mt_claim){.base = stack.base,

@@ -7,13 +7,16 @@
 #include "source/linux/pagemap.h"
 #include "source/linux/scan.h"
 
+#define MT_COUNT_SPARSE_BITS 8
+
 struct mt_count {
     struct mt_scan scan;
     struct mt_pagemap pagemap;
-    uint64_t huge_bytes;   /* size of a transparent huge page */
-    int64_t deadline_ns;   /* monotonic, 0 = none; set before a call */
-    bool own;              /* the process is this one */
-    bool dense;            /* most of what was scanned last is resident: ask for the rest */
+    uint64_t huge_bytes; /* size of a transparent huge page */
+    int64_t deadline_ns; /* monotonic, 0 = none; set before a call */
+    bool own;            /* the process is this one */
+    bool dense;          /* most of what was scanned last is resident: ask for the rest */
+    uint64_t sparse[1 << MT_COUNT_SPARSE_BITS]; /* bases of intervals of which little is resident */
     uint64_t presumed_end; /* below it, what the last run counted must prove to be mapped */
 
     /* of one call */

@@ -97,7 +97,41 @@ static void presume(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
     c->presumed_end = c->scan.next;
 }
 
-/* Whether most of what the step from `at` covered is resident; the next pages will be alike. */
+/* ---- how to ask ---- */
+
+/* Where an interval's base is noted when little of it is resident: by its address, and without
+ * chains, for what is lost here costs no more than one slow call. */
+static uint64_t *note_of(struct mt_count *c, uint64_t base)
+{
+    return &c->sparse[(base / c->pagemap.page_bytes * UINT64_C(0x9e3779b97f4a7c15)) >>
+                      (64 - MT_COUNT_SPARSE_BITS)];
+}
+
+static void note_interval(struct mt_count *c, const struct mt_interval *v)
+{
+    uint64_t *note = note_of(c, v->base);
+
+    if (v->pages.bytes[MT_PAGE_RESIDENT] < (v->end - v->base) / 2)
+        *note = v->base;
+    else if (*note == v->base)
+        *note = 0;
+}
+
+static bool is_reserved(const struct mt_count *c, const struct mt_interval *v)
+{
+    return c->snapshot->regions[v->region].protection == 0;
+}
+
+/* Reservations have no page tables as a rule: they are asked for along with their neighbours. */
+static bool wants_rest(struct mt_count *c, uint32_t i, uint32_t end)
+{
+    while (i + 1 < end && is_reserved(c, &c->intervals[i]))
+        i++;
+    return c->own && *note_of(c, c->intervals[i].base) != c->intervals[i].base;
+}
+
+/* Whether most of what the step from `at` covered is resident; the next pages of an interval that
+ * was not done will be alike. */
 static void note_density(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end, bool rest)
 {
     uint64_t mapped = 0, listed = 0;
@@ -113,32 +147,32 @@ static void note_density(struct mt_count *c, uint64_t at, uint32_t i, uint32_t e
     c->dense = c->own && (rest ? listed < mapped / 2 : listed > mapped / 2);
 }
 
-/* Where a call that begins at `at`, in interval `i`, should end: so many mapped bytes further.
- * Holes cost nothing and are not counted, nor are reservations without access: they have no page
- * tables as a rule, and where they have pages the limit on pages holds. */
-static uint64_t slice_end(const struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
+/* Where a call that begins at `at`, in interval `i`, should end: so many mapped bytes further, or
+ * where the other way of asking is better. Holes cost nothing and are not counted, nor are
+ * reservations; where they have pages the limit on pages holds. */
+static uint64_t slice_end(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end, bool rest)
 {
     uint64_t page = c->pagemap.page_bytes;
-    uint64_t left = (c->dense ? c->scan.dense.units : c->scan.bytes.units) / page * page;
+    uint64_t left = (rest ? c->scan.dense.units : c->scan.bytes.units) / page * page;
 
     for (;; i++) {
         const struct mt_interval *v = &c->intervals[i];
         uint64_t from = at > v->base ? at : v->base;
-        bool reserved = c->snapshot->regions[v->region].protection == 0;
+        bool reserved = is_reserved(c, v);
 
         if (!reserved && v->end - from >= left)
             return from + left;
-        if (i + 1 == end)
+        if (i + 1 == end || (!reserved && wants_rest(c, i + 1, end) != rest))
             return v->end;
         left -= reserved ? 0 : v->end - from;
     }
 }
 
-/* One call of the kernel from `at` in interval `i`, given to the intervals it covers. */
-static int scan_once(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
+/* One call of the kernel from `at` in interval `i`, given to the intervals it covers: for what is
+ * there, or for the rest. */
+static int scan_once(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end, bool rest)
 {
-    bool rest = c->dense;
-    uint64_t to = slice_end(c, at, i, end);
+    uint64_t to = slice_end(c, at, i, end, rest);
     int error = rest ? mt_scan_rest(&c->scan, at, to)
                      : mt_scan_step(&c->scan, at, to, MT_SCAN_PRESENT | MT_SCAN_SWAPPED);
 
@@ -154,27 +188,46 @@ static int scan_once(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end)
 /* Counts one interval by what is there. */
 static int scan_again(struct mt_count *c, struct mt_interval *v, uint32_t i)
 {
-    v->pages = (struct mt_pages){.known = 0};
-    c->dense = false;
-    for (uint64_t at = v->base; at < v->end; at = c->scan.next) {
-        int error = scan_once(c, at, i, i + 1);
+    int error = TRACER_OK;
 
-        if (error)
-            return error;
-        c->dense = false;
-    }
-    return TRACER_OK;
+    v->pages = (struct mt_pages){.known = 0};
+    for (uint64_t at = v->base; at < v->end && !error; at = c->scan.next)
+        error = scan_once(c, at, i, i + 1, false);
+    return error;
 }
 
-static int finish_scanned(struct mt_count *c, uint32_t i)
+static int finish_interval(struct mt_count *c, uint32_t i, bool proven)
 {
     struct mt_interval *v = &c->intervals[i];
     int error = TRACER_OK;
 
-    if (v->base < c->presumed_end && !is_mapped(v->base, v->end))
+    if (!proven && !is_mapped(v->base, v->end))
         error = scan_again(c, v, i);
     v->pages.known = error ? 0 : SCANNED;
+    if (!error)
+        note_interval(c, v);
     return error;
+}
+
+/* Finishes the intervals from `i` on that end at or below `at`, and returns how many there are.
+ * Neighbours without a hole between them are proven by one call. */
+static uint32_t finish_scanned(struct mt_count *c, uint32_t i, uint32_t end, uint64_t at,
+                               int *out_error)
+{
+    const struct mt_interval *v = c->intervals;
+    uint32_t first = i;
+
+    while (i < end && v[i].end <= at && !*out_error) {
+        uint32_t run = i + 1;
+        bool proven;
+
+        while (run < end && v[run].end <= at && v[run].base == v[run - 1].end)
+            run++;
+        proven = v[i].base >= c->presumed_end || is_mapped(v[i].base, v[run - 1].end);
+        for (; i < run && !*out_error; i++)
+            *out_error = finish_interval(c, i, proven);
+    }
+    return i - first;
 }
 
 /* Goes on past the deadline until one interval is done, or a large one would never be. */
@@ -187,12 +240,11 @@ int mt_count_scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t
 
     c->presumed_end = 0;
     while (i < end && !error && !(i > first && mt_count_is_late(c))) {
-        error = scan_once(c, at, i, end);
+        error = scan_once(c, at, i, end, at > v[i].base ? c->dense : wants_rest(c, i, end));
         if (error)
             break;
         at = c->scan.next;
-        while (i < end && v[i].end <= at && !error)
-            error = finish_scanned(c, i++);
+        i += finish_scanned(c, i, end, at, &error);
         if (i < end && at < v[i].base)
             at = v[i].base;
     }

@@ -204,7 +204,8 @@ static void mark_hugetlb(struct mt_linux_source *s, struct mt_snapshot *out)
 static void forget_pages(struct mt_snapshot *s)
 {
     for (uint32_t i = 0; i < s->n_regions; i++)
-        s->regions[i].pages = (struct mt_pages){.known = 0};
+        if (s->regions[i].pages.known)
+            s->regions[i].pages = (struct mt_pages){.known = 0};
 }
 
 int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)

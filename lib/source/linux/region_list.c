@@ -57,11 +57,12 @@ void mt_region_list_reject(struct mt_snapshot *s, uint32_t n)
 static void sort_by_base(struct mt_snapshot *s)
 {
     for (uint32_t i = 1; i < s->n_regions; i++) {
-        struct mt_region moved = s->regions[i];
+        struct mt_region moved;
         uint32_t j = i;
 
-        if (s->regions[i - 1].base <= moved.base)
+        if (s->regions[i - 1].base <= s->regions[i].base)
             continue;
+        moved = s->regions[i];
         for (; j > 0 && s->regions[j - 1].base > moved.base; j--)
             s->regions[j] = s->regions[j - 1];
         s->regions[j] = moved;
