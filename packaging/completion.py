@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes what completes `memtracer` in a shell: completion.py bash|zsh MAIN.C CMD.C... > OUT
+"""Writes what completes `memtracer` in a shell: completion.py bash|zsh MAIN.C FILE... > OUT
 
-In: the command table of main.c, and of each cmd_*.c its summary and its table of options.
+In: the command table of main.c, of each cmd_*.c its summary and its table of options, and the headers
+with the options that commands share, macros X_OPTIONS.
 """
 import re
 import sys
@@ -19,7 +20,7 @@ def options(text):
     """[(name, letter or None, takes a value, its words or None)]"""
     columns = re.search(r"columns\[\] = \{(.*?)\};", text, re.S)
     found = []
-    for name, letter, kind in re.findall(r'\{"([a-z-]+)", (0|\'.\'), OPTION_(\w+),', text):
+    for name, letter, kind in re.findall(r'\{\s*"([a-z-]+)", (0|\'.\'), OPTION_(\w+),', text):
         words = VALUES.get(name)
         if name == "column" and columns:
             words = " ".join(re.findall(r'"(\w+)"', columns.group(1)))
@@ -28,12 +29,20 @@ def options(text):
     return found + [("help", "h", False, None)]
 
 
+def shared(files):
+    """{macro: the options it stands for}"""
+    text = "\n".join(files).replace("\\\n", " ")
+    return dict(re.findall(r"^#define (\w+_OPTIONS)\(.*?\) (.*)$", text, re.M))
+
+
 def commands(main, files):
+    macros = shared(files)
     order = re.findall(r"&command_(\w+)", re.search(r"commands\[\] = \{(.*?)\};", main, re.S)[1])
     found = {}
     for text in files:
         m = re.search(r'const struct command command_(\w+) = \{\s*"(\w+)",\s*"([^"]*)"', text)
         if m:
+            text = re.sub(r"(\w+_OPTIONS)\(.*?\)", lambda use: macros[use.group(1)], text)
             found[m.group(1)] = (m.group(3), options(text))
     return [(name, *found[name]) for name in order]
 

@@ -9,11 +9,13 @@
 
 int answer_open(struct answer *a, const char *path)
 {
-    int error = tracer_reader_open(path, &a->reader);
+    int error;
 
+    a->reader = NULL;
     a->path = path;
     a->n_params = 0;
     a->out = (struct json)JSON_STDOUT;
+    error = tracer_reader_open(path, &a->reader);
     return error ? complain_library(path, error) : TOOL_OK;
 }
 
@@ -21,6 +23,23 @@ void answer_close(struct answer *a)
 {
     tracer_reader_close(a->reader);
     a->reader = NULL;
+}
+
+int answer_question(const struct question *q, int argc, char **argv)
+{
+    struct operand_range operands = {1 + q->least, 1 + q->most, false};
+    int first, code = options_parse(q->self, argc, argv, q->specs, operands, &first);
+
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = q->take ? q->take(q->user, argv + first + 1, argc - first - 1) : TOOL_OK;
+    if (code)
+        return code;
+    code = answer_open(q->answer, argv[first]);
+    if (!code)
+        code = q->ask(q->answer, q->user);
+    answer_close(q->answer);
+    return code;
 }
 
 void answer_bind(struct answer *a, int64_t value)

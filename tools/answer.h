@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "memtracer/reader.h"
+#include "options.h"
 #include "out_json.h"
 #include "out_table.h"
 
@@ -19,6 +20,7 @@ struct answer {
     const char *path; /* what is complained of */
     bool json;        /* --json */
     bool exact;       /* --bytes: exact numbers in tables */
+    int64_t run;      /* --run: the N-th run of the file, 0 = none was named */
     struct json out;
     tracer_value params[ANSWER_PARAMS_MAX]; /* ?1 … of the next question */
     uint32_t n_params;
@@ -28,6 +30,29 @@ struct answer {
     void *edit_user;
     int error; /* of the newest question: 0 or TRACER_E… */
 };
+
+/* The options most commands have, for a table of options. */
+#define ANSWER_OPTIONS(a)                                                                          \
+    {"run", 0, OPTION_NUMBER, &(a).run}, {"bytes", 0, OPTION_FLAG, &(a).exact},                    \
+    {                                                                                              \
+        "json", 0, OPTION_FLAG, &(a).json                                                          \
+    }
+
+/* A command that asks one file, which its first operand names. */
+struct question {
+    const struct command *self;
+    struct answer *answer;
+    const struct option_spec *specs;
+    int (*ask)(struct answer *a, void *user); /* with the file open; its code is the exit code */
+    void *user;
+    int least, most; /* operands behind the file */
+    /* Takes them, and looks whether the options go together, before the file is opened: TOOL_OK
+     * or, with a sentence, another code. NULL = there is nothing to take. */
+    int (*take)(void *user, char **operands, int n);
+};
+
+/* The whole of such a command: its exit code. */
+int answer_question(const struct question *q, int argc, char **argv);
 
 /* TOOL_OK or, with a sentence, TOOL_ENVIRONMENT. */
 int answer_open(struct answer *a, const char *path);

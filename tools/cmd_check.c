@@ -32,6 +32,12 @@ struct rule {
     double per_s; /* seconds the bytes are for; 0 = in all */
 };
 
+struct limits {
+    struct judgement_question q;
+    struct text_list allow;
+    struct rule rules[OPTIONS_LIST_MAX]; /* allow.n of them */
+};
+
 static bool parse_time(const char *text, double *out_s)
 {
     static const struct {
@@ -87,15 +93,15 @@ static int parse_rule(const char *text, struct rule *out)
     return parse_amount(text, less + 1, out);
 }
 
-static const struct rule *rule_for(const struct rule *rules, int n, const char *type)
+static const struct rule *rule_for(const struct limits *l, const char *type)
 {
     const struct rule *any = NULL;
 
-    for (int i = 0; i < n; i++) {
-        if (!strcmp(rules[i].type, type))
-            return &rules[i];
-        if (!strcmp(rules[i].type, "*"))
-            any = &rules[i];
+    for (int i = 0; i < l->allow.n; i++) {
+        if (!strcmp(l->rules[i].type, type))
+            return &l->rules[i];
+        if (!strcmp(l->rules[i].type, "*"))
+            any = &l->rules[i];
     }
     return any;
 }
@@ -109,22 +115,23 @@ static bool allowed(const struct rule *rule, const tracer_type_verdict *t)
 }
 
 /* A misspelt type would allow nothing, silently. */
-static int know_types(struct answer *a, const struct rule *rules, int n)
+static int know_types(struct answer *a, const struct limits *l)
 {
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < l->allow.n; i++) {
+        const char *type = l->rules[i].type;
         int64_t count = 0;
         bool found;
         int code;
 
-        if (!strcmp(rules[i].type, "*"))
+        if (!strcmp(type, "*"))
             continue;
-        answer_bind_text(a, rules[i].type);
+        answer_bind_text(a, type);
         code = answer_integers(a, "SELECT count(*) FROM type WHERE name = ?1", &count, 1, &found);
         if (code)
             return code;
         if (count == 0) {
             complain("check: --allow %s: %s knows no type of that name; memtracer types lists them",
-                     rules[i].type, a->path);
+                     type, a->path);
             return TOOL_USAGE;
         }
     }
@@ -148,7 +155,7 @@ static void print_finding(struct answer *a, const tracer_verdict *v, uint32_t k)
     json_close(&a->out, '}');
 }
 
-static int check(struct answer *a, const tracer_verdict *v, const struct rule *rules, int n)
+static int print_findings(struct answer *a, const tracer_verdict *v, const struct limits *l)
 {
     int findings = 0;
 
@@ -158,7 +165,7 @@ static int check(struct answer *a, const tracer_verdict *v, const struct rule *r
         json_open(&a->out, "findings", '[');
     }
     for (uint32_t k = 0; k < v->n_types; k++) {
-        if (!v->types[k]->leak || allowed(rule_for(rules, n, v->types[k]->type), v->types[k]))
+        if (!v->types[k]->leak || allowed(rule_for(l, v->types[k]->type), v->types[k]))
             continue;
         print_finding(a, v, k);
         findings++;
@@ -172,42 +179,43 @@ static int check(struct answer *a, const tracer_verdict *v, const struct rule *r
     return findings ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
 }
 
+static int take(void *user, char **operands, int n)
+{
+    struct limits *l = user;
+    int code = TOOL_OK;
+
+    (void)operands, (void)n;
+    for (int i = 0; i < l->allow.n && !code; i++)
+        code = parse_rule(l->allow.items[i], &l->rules[i]);
+    return code;
+}
+
+static int check(struct answer *a, void *user)
+{
+    const struct limits *l = user;
+    const tracer_verdict *v = NULL;
+    int code = know_types(a, l);
+
+    if (!code)
+        code = judgement_ask(a, &l->q, &v);
+    if (!code)
+        code = print_findings(a, v, l);
+    tracer_verdict_free(v);
+    return code;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    struct judgement_question q = {0};
-    struct text_list allow = {0};
-    struct rule rules[OPTIONS_LIST_MAX];
-    const tracer_verdict *v = NULL;
+    struct limits l = {0};
     const struct option_spec specs[] = {
-        {"allow", 0, OPTION_LIST, &allow},
-        {"since", 0, OPTION_TEXT, &q.since},
-        {"until", 0, OPTION_TEXT, &q.until},
-        {"measure", 0, OPTION_TEXT, &q.measure},
-        {"run", 0, OPTION_NUMBER, &q.run},
-        {"json", 0, OPTION_FLAG, &a.json},
+        {"allow", 0, OPTION_LIST, &l.allow},
+        JUDGEMENT_OPTIONS(a, l.q),
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = TOOL_OK;
-    for (int i = 0; i < allow.n && !code; i++)
-        code = parse_rule(allow.items[i], &rules[i]);
-    if (code)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = know_types(&a, rules, allow.n);
-    if (!code)
-        code = judgement_ask(&a, &q, &v);
-    if (!code)
-        code = check(&a, v, rules, allow.n);
-    tracer_verdict_free(v);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, check, &l, .take = take}, argc,
+                           argv);
 }
 
 const struct command command_check = {"check", "fail a build when memory leaks", help, run};

@@ -141,24 +141,23 @@ static void print_side(struct answer *a, const char *key, const char *before,
         json_close(&a->out, '}');
 }
 
-static int find_moments(struct answer *a, struct answer *b, char **words, int64_t run,
-                        struct moment m[2])
+static int find_moments(struct answer *a, struct answer *b, char **words, struct moment m[2])
 {
-    int code = moment_resolve(a, words[0], run, &m[0]);
+    int code = moment_resolve(a, words[0], a->run, &m[0]);
 
     if (!code)
-        code = moment_resolve(b, words[1], run, &m[1]);
+        code = moment_resolve(b, words[1], b->run, &m[1]);
     if (!code && a == b && m[0].run == m[1].run)
         code = moment_after_mark(b, m[0].t_ns, &m[1]);
     return code;
 }
 
-static int diff(struct answer *a, struct answer *b, char **words, int64_t run)
+static int diff(struct answer *a, struct answer *b, char **words)
 {
     static struct difference d;
     char sentence[DIFFERENCE_SENTENCE];
     struct moment m[2];
-    int code = find_moments(a, b, words, run, m);
+    int code = find_moments(a, b, words, m);
 
     if (!code)
         code = difference_read(a, &m[0], b, &m[1], &d);
@@ -181,42 +180,41 @@ static int diff(struct answer *a, struct answer *b, char **words, int64_t run)
     return d.differs ? TOOL_DIFFERS : TOOL_OK;
 }
 
-static int diff_files(struct answer *a, char **argv, int n, int64_t run)
-{
-    struct answer b = *a;
-    char *ends[2] = {NULL, NULL};
-    int code = TOOL_OK;
+struct ends {
+    char **words; /* two moments, or one other file */
+    int n;
+};
 
-    b.reader = NULL; /* its own, if it comes to that */
-    if (n == 2)
-        code = answer_open(&b, argv[1]);
+static int take(void *user, char **operands, int n)
+{
+    *(struct ends *)user = (struct ends){operands, n};
+    return TOOL_OK;
+}
+
+static int diff_ends(struct answer *a, void *user)
+{
+    const struct ends *ends = user;
+    struct answer b = *a;
+    char *both_ends[2] = {NULL, NULL};
+    int code;
+
+    if (ends->n == 2)
+        return diff(a, a, ends->words);
+    code = answer_open(&b, ends->words[0]);
     if (!code)
-        code = diff(a, n == 2 ? &b : a, n == 2 ? ends : argv + 1, run);
-    if (n == 2)
-        answer_close(&b);
+        code = diff(a, &b, both_ends);
+    answer_close(&b);
     return code;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    int64_t of_run = 0;
-    const struct option_spec specs[] = {
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
-        {0},
-    };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){2, 3, false}, &first);
+    struct ends ends;
+    const struct option_spec specs[] = {ANSWER_OPTIONS(a), {0}};
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = diff_files(&a, argv + first, argc - first, of_run);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, diff_ends, &ends, 1, 2, take}, argc,
+                           argv);
 }
 
 const struct command command_diff = {"diff", "what grew between two moments, or two files", help,

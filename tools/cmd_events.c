@@ -69,18 +69,19 @@ static const struct table_column columns[] = {
 
 struct filter {
     const char *kind, *type, *file, *since, *until;
-    int64_t min_bytes, run;
+    int64_t min_bytes;
     bool all;
 };
 
-static int events(struct answer *a, const struct filter *f)
+static int events(struct answer *a, void *user)
 {
+    const struct filter *f = user;
     struct moment from, to;
     size_t n = 0;
-    int code = moment_resolve(a, f->since ? f->since : "start", f->run, &from);
+    int code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
 
     if (!code)
-        code = moment_resolve(a, f->until, f->run ? f->run : from.run, &to);
+        code = moment_resolve(a, f->until, a->run ? a->run : from.run, &to);
     if (code)
         return code;
     answer_bind(a, from.run);
@@ -108,22 +109,13 @@ static int run(const struct command *self, int argc, char **argv)
         {"min-size", 0, OPTION_BYTES, &f.min_bytes},
         {"since", 0, OPTION_TEXT, &f.since},
         {"until", 0, OPTION_TEXT, &f.until},
-        {"run", 0, OPTION_NUMBER, &f.run},
         {"all", 0, OPTION_FLAG, &f.all},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
+        ANSWER_OPTIONS(a),
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = events(&a, &f);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = events, .user = &f}, argc,
+                           argv);
 }
 
 const struct command command_events = {"events", "what came, went and changed", help, run};

@@ -33,41 +33,40 @@ static const char help[] =
 
 int export_ask(struct exporting *e, const char *sql, tracer_row_fn row, void *user)
 {
-    answer_bind(e->answer, e->run);
+    answer_bind(e->answer, e->answer->run);
     return answer_ask(e->answer, sql, row, user);
 }
 
-struct formats {
+struct wish {
     bool csv, json, openmetrics, perfetto;
-    const char *memorytracer;
+    const char *memorytracer, *output;
+    struct work work;
 };
 
-static int how_many(const struct formats *f)
+static int how_many(const struct wish *w)
 {
-    return f->csv + f->json + f->openmetrics + f->perfetto + (f->memorytracer != NULL);
+    return w->csv + w->json + w->openmetrics + w->perfetto + (w->memorytracer != NULL);
 }
 
 /* The run asked for must be there; a format of one run takes the newest. */
-static int choose_run(struct exporting *e, bool one)
+static int choose_run(struct answer *a, bool one)
 {
-    if (!one && !e->run)
-        return TOOL_OK;
-    return moment_run(e->answer, e->run, &e->run);
+    return one || a->run ? moment_run(a, a->run, &a->run) : TOOL_OK;
 }
 
-static int write_file(struct exporting *e, const struct formats *f, const char *output)
+static int write_file(struct exporting *e, const struct wish *w)
 {
     struct out_file o = {0};
-    int code = out_file_open(&o, output);
+    int code = out_file_open(&o, w->output);
 
     if (code)
         return code;
     e->out = o.file;
-    if (f->csv)
+    if (w->csv)
         code = export_csv(e);
-    else if (f->json)
+    else if (w->json)
         code = export_lines(e);
-    else if (f->openmetrics)
+    else if (w->openmetrics)
         code = export_openmetrics(e);
     else
         code = export_perfetto(e);
@@ -76,43 +75,49 @@ static int write_file(struct exporting *e, const struct formats *f, const char *
     return out_file_close(&o, code);
 }
 
-static int run(const struct command *self, int argc, char **argv)
+static int take(void *user, char **operands, int n)
 {
-    struct formats f = {0};
-    struct answer a = {0};
-    struct work w;
-    struct exporting e = {.answer = &a, .work = &w};
-    const char *output = NULL;
-    const struct option_spec specs[] = {
-        {"csv", 0, OPTION_FLAG, &f.csv},
-        {"json", 0, OPTION_FLAG, &f.json},
-        {"openmetrics", 0, OPTION_FLAG, &f.openmetrics},
-        {"perfetto", 0, OPTION_FLAG, &f.perfetto},
-        {"memorytracer", 0, OPTION_TEXT, &f.memorytracer},
-        {"output", 'o', OPTION_TEXT, &output},
-        {"run", 0, OPTION_NUMBER, &e.run},
-        {0},
-    };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
+    struct wish *w = user;
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    if (how_many(&f) != 1 || (f.memorytracer && output)) {
-        complain(f.memorytracer && output ? "export: --memorytracer names its files itself"
-                                          : "export: which format? One of --csv, --json, "
-                                            "--openmetrics, --perfetto, --memorytracer DIR");
+    (void)operands, (void)n;
+    if (how_many(w) != 1 || (w->memorytracer && w->output)) {
+        complain(w->memorytracer && w->output ? "export: --memorytracer names its files itself"
+                                              : "export: which format? One of --csv, --json, "
+                                                "--openmetrics, --perfetto, --memorytracer DIR");
         return TOOL_USAGE;
     }
-    work_begin(&w, "export");
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = choose_run(&e, f.memorytracer != NULL);
-    if (!code)
-        code =
-            f.memorytracer ? export_memorytracer(&e, f.memorytracer) : write_file(&e, &f, output);
-    answer_close(&a);
-    return code;
+    work_begin(&w->work, "export");
+    return TOOL_OK;
+}
+
+static int export(struct answer *a, void *user)
+{
+    struct wish *w = user;
+    struct exporting e = {.answer = a, .work = &w->work};
+    int code = choose_run(a, w->memorytracer != NULL);
+
+    if (code)
+        return code;
+    return w->memorytracer ? export_memorytracer(&e, w->memorytracer) : write_file(&e, w);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct answer a = {0};
+    struct wish w = {0};
+    const struct option_spec specs[] = {
+        {"csv", 0, OPTION_FLAG, &w.csv},
+        {"json", 0, OPTION_FLAG, &w.json},
+        {"openmetrics", 0, OPTION_FLAG, &w.openmetrics},
+        {"perfetto", 0, OPTION_FLAG, &w.perfetto},
+        {"memorytracer", 0, OPTION_TEXT, &w.memorytracer},
+        {"output", 'o', OPTION_TEXT, &w.output},
+        {"run", 0, OPTION_NUMBER, &a.run},
+        {0},
+    };
+
+    return answer_question(&(struct question){self, &a, specs, export, &w, .take = take}, argc,
+                           argv);
 }
 
 const struct command command_export = {"export", "a recording for other programs", help, run};

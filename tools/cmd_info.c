@@ -111,41 +111,28 @@ static int print_run(void *user, uint32_t n_columns, const char *const *names,
     return 0;
 }
 
-static int info(struct answer *a, int64_t run)
+static int info(struct answer *a, void *unused)
 {
     struct block b = {a, 0};
     int code;
 
-    answer_bind(a, run);
+    (void)unused;
+    answer_bind(a, a->run);
     if (a->json)
         code = answer_rows(a, NULL, sql_info, NULL, &b.n);
     else
         code = answer_ask(a, sql_info, print_run, &b);
     if (!code && !b.n && !a->json)
-        puts(run ? "there is no such run" : "there is no run");
+        puts(a->run ? "there is no such run" : "there is no run");
     return code || b.n ? code : TOOL_NOTHING;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    int64_t of_run = 0;
-    const struct option_spec specs[] = {
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
-        {0},
-    };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
+    const struct option_spec specs[] = {ANSWER_OPTIONS(a), {0}};
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = info(&a, of_run);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = info}, argc, argv);
 }
 
 const struct command command_info = {"info", "the runs: state, limits, cost", help, run};

@@ -30,29 +30,29 @@ static const struct table_column columns[] = {
     {NULL, CELL_TEXT},    {"Name", CELL_TEXT}, {NULL, CELL_NUMBER},
 };
 
+static int marks(struct answer *a, void *unused)
+{
+    size_t n = 0;
+    int code;
+
+    (void)unused;
+    answer_bind(a, a->run);
+    code = answer_rows(a, NULL, sql_marks, columns, &n);
+    if (!code && !n && !a->json)
+        puts("there is no mark");
+    return code || n ? code : TOOL_NOTHING;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    int64_t of_run = 0;
     const struct option_spec specs[] = {
-        {"run", 0, OPTION_NUMBER, &of_run},
+        {"run", 0, OPTION_NUMBER, &a.run},
         {"json", 0, OPTION_FLAG, &a.json},
         {0},
     };
-    size_t n = 0;
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    answer_bind(&a, of_run);
-    if (!code)
-        code = answer_rows(&a, NULL, sql_marks, columns, &n);
-    if (!code && !n && !a.json)
-        puts("there is no mark");
-    answer_close(&a);
-    return code || n ? code : TOOL_NOTHING;
+    return answer_question(&(struct question){self, &a, specs, .ask = marks}, argc, argv);
 }
 
 const struct command command_marks = {"marks", "what the program said, and when", help, run};

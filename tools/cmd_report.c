@@ -48,7 +48,7 @@ static int put_title(void *user, uint32_t n_columns, const char *const *names,
 static int put_head(struct report *r)
 {
     fputs(report_page[0].text, r->out);
-    answer_bind(r->answer, r->run);
+    answer_bind(r->answer, r->answer->run);
     return answer_ask(
         r->answer,
         "SELECT label, 'run ' || r.id || ', process ' || pid || ' on ' || host || ' (' || os || "
@@ -81,7 +81,7 @@ static int find_last_sample(struct report *r)
     int64_t row[2] = {0, 0};
     int code;
 
-    answer_bind(r->answer, r->run);
+    answer_bind(r->answer, r->answer->run);
     code = answer_integers(r->answer, "SELECT max(id), count(*) FROM sample WHERE run = ?1", row, 2,
                            &found);
     r->last_sample = row[0];
@@ -97,7 +97,7 @@ static int report(struct report *r, const char *output)
 
     r->walk = &walk;
     if (!code)
-        code = walk_open(&walk, r->answer, r->work, r->run);
+        code = walk_open(&walk, r->answer, r->work, r->answer->run);
     if (!code)
         code = out_file_open(&o, output);
     if (code)
@@ -109,37 +109,48 @@ static int report(struct report *r, const char *output)
     return out_file_close(&o, code);
 }
 
-static int run(const struct command *self, int argc, char **argv)
-{
-    struct answer a = {0};
-    struct work w;
-    struct report r = {.answer = &a, .work = &w};
-    const char *output = NULL;
-    int64_t wanted = 0;
-    const struct option_spec specs[] = {
-        {"output", 'o', OPTION_TEXT, &output},
-        {"run", 0, OPTION_NUMBER, &wanted},
-        {"full", 0, OPTION_FLAG, &r.full},
-        {0},
-    };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
+struct wish {
+    const char *output;
+    bool full;
+    struct work work;
+};
 
-    if (code != OPTIONS_GO_ON)
-        return code;
+static int take(void *user, char **operands, int n)
+{
+    struct wish *w = user;
+
+    (void)operands, (void)n;
     if (!report_page[0].text) {
         complain("report: this memtracer was built without the report (Meson feature `report`, "
                  "which needs npm and uPlot)");
         return TOOL_ENVIRONMENT;
     }
-    work_begin(&w, "report");
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = moment_run(&a, wanted, &r.run);
-    if (!code)
-        code = report(&r, output);
-    answer_close(&a);
-    return code;
+    work_begin(&w->work, "report");
+    return TOOL_OK;
+}
+
+static int write_report(struct answer *a, void *user)
+{
+    struct wish *w = user;
+    struct report r = {.answer = a, .work = &w->work, .full = w->full};
+    int code = moment_run(a, a->run, &a->run);
+
+    return code ? code : report(&r, w->output);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+    struct answer a = {0};
+    struct wish w = {0};
+    const struct option_spec specs[] = {
+        {"output", 'o', OPTION_TEXT, &w.output},
+        {"run", 0, OPTION_NUMBER, &a.run},
+        {"full", 0, OPTION_FLAG, &w.full},
+        {0},
+    };
+
+    return answer_question(&(struct question){self, &a, specs, write_report, &w, .take = take},
+                           argc, argv);
 }
 
 const struct command command_report = {"report", "a page for a browser, in one file", help, run};

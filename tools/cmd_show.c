@@ -133,14 +133,26 @@ static int show_regions(struct answer *a, const struct moment *m, const char *fi
 
 struct show_options {
     const char *at, *filter;
-    int64_t run;
     bool all, summary, regions;
 };
 
-static int show(struct answer *a, const struct show_options *o)
+static int take(void *user, char **operands, int n)
 {
+    struct show_options *o = user;
+
+    o->filter = n ? operands[0] : NULL;
+    if ((!o->filter || o->regions) && !(o->summary && o->regions))
+        return TOOL_OK;
+    complain(o->filter ? "show: a FILTER goes with --regions"
+                       : "show: --summary and --regions exclude each other");
+    return TOOL_USAGE;
+}
+
+static int show(struct answer *a, void *user)
+{
+    const struct show_options *o = user;
     struct moment m;
-    int code = moment_resolve(a, o->at, o->run, &m);
+    int code = moment_resolve(a, o->at, a->run, &m);
 
     if (code)
         return code;
@@ -165,27 +177,15 @@ static int run(const struct command *self, int argc, char **argv)
     struct answer a = {0};
     struct show_options o = {0};
     const struct option_spec specs[] = {
-        {"at", 0, OPTION_TEXT, &o.at},           {"run", 0, OPTION_NUMBER, &o.run},
-        {"all", 0, OPTION_FLAG, &o.all},         {"summary", 0, OPTION_FLAG, &o.summary},
-        {"regions", 0, OPTION_FLAG, &o.regions}, {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},       {0},
+        {"at", 0, OPTION_TEXT, &o.at},
+        {"all", 0, OPTION_FLAG, &o.all},
+        {"summary", 0, OPTION_FLAG, &o.summary},
+        {"regions", 0, OPTION_FLAG, &o.regions},
+        ANSWER_OPTIONS(a),
+        {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 2, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    o.filter = argc - first > 1 ? argv[first + 1] : NULL;
-    if ((o.filter && !o.regions) || (o.summary && o.regions)) {
-        complain(o.filter ? "show: a FILTER goes with --regions"
-                          : "show: --summary and --regions exclude each other");
-        return TOOL_USAGE;
-    }
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = show(&a, &o);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, show, &o, 0, 1, take}, argc, argv);
 }
 
 const struct command command_show = {"show", "the table of memory at a moment; its regions", help,

@@ -201,11 +201,12 @@ static int print_sites(struct answer *a, const struct sites *s, bool only_alive)
     return code;
 }
 
-static int sites(struct answer *a, int64_t of_run, bool only_alive)
+static int sites(struct answer *a, void *user)
 {
+    const bool *only_alive = user;
     struct sites s = {.replay = replay_new()};
     int64_t run;
-    int code = moment_run(a, of_run, &run);
+    int code = moment_run(a, a->run, &run);
 
     if (!code) {
         answer_bind(a, run);
@@ -216,7 +217,7 @@ static int sites(struct answer *a, int64_t of_run, bool only_alive)
         qsort(s.items, s.n, sizeof(*s.items), most_first);
     }
     if (!code)
-        code = print_sites(a, &s, only_alive);
+        code = print_sites(a, &s, *only_alive);
     if (!code && !s.n_rows) {
         if (!a->json)
             puts("no calls were recorded; memtracer run --stacks does");
@@ -231,24 +232,14 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
     bool only_alive = false;
-    int64_t of_run = 0;
     const struct option_spec specs[] = {
         {"alive", 0, OPTION_FLAG, &only_alive},
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
+        ANSWER_OPTIONS(a),
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = sites(&a, of_run, only_alive);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = sites, .user = &only_alive},
+                           argc, argv);
 }
 
 const struct command command_sites = {"sites", "who took memory, and whose is still alive", help,

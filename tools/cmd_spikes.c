@@ -224,10 +224,10 @@ static int print_found(struct spikes *s, const struct found *f)
     return TOOL_OK;
 }
 
-static int find(struct spikes *s, int64_t of_run)
+static int find(struct spikes *s)
 {
     bool any;
-    int code = moment_run(s->answer, of_run, &s->run);
+    int code = moment_run(s->answer, s->answer->run, &s->run);
 
     answer_bind(s->answer, s->run);
     if (!code)
@@ -240,10 +240,11 @@ static int find(struct spikes *s, int64_t of_run)
     return code;
 }
 
-static int spikes(struct answer *a, int64_t of_run, int64_t factor)
+static int spikes(struct answer *a, void *user)
 {
-    struct spikes s = {.answer = a, .factor = factor};
-    int code = find(&s, of_run);
+    const int64_t *factor = user;
+    struct spikes s = {.answer = a, .factor = *factor};
+    int code = find(&s);
 
     s.table = table_new(columns, COUNT_OF(columns), a->exact);
     if (a->json)
@@ -267,24 +268,15 @@ static int spikes(struct answer *a, int64_t of_run, int64_t factor)
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    int64_t of_run = 0, factor = FACTOR;
+    int64_t factor = FACTOR;
     const struct option_spec specs[] = {
         {"factor", 0, OPTION_NUMBER, &factor},
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
+        ANSWER_OPTIONS(a),
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = spikes(&a, of_run, factor);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = spikes, .user = &factor},
+                           argc, argv);
 }
 
 const struct command command_spikes = {"spikes", "when memory left its usual band", help, run};

@@ -24,6 +24,24 @@ static const char help[] =
     "\n"
     "Exit: 0 done, 1 usage, or SQL that is wrong or writes, 2 the file cannot be read.\n";
 
+struct wish {
+    bool only_list;
+    char **words; /* a query and its values */
+    int n;
+};
+
+static int take(void *user, char **operands, int n)
+{
+    struct wish *w = user;
+
+    w->words = operands;
+    w->n = n;
+    if (w->only_list == (n == 0))
+        return TOOL_OK;
+    complain("sql: give a file and a query, or a file and --list");
+    return TOOL_USAGE;
+}
+
 static int list(struct answer *a)
 {
     static const struct table_column columns[] = {{"Kind", CELL_TEXT}, {"Name", CELL_TEXT}};
@@ -59,39 +77,37 @@ static void bind_word(struct answer *a, const char *word)
         answer_bind_text(a, word);
 }
 
-static int query(struct answer *a, const char *sql, char **words, int n_words)
+static int query(struct answer *a, const struct wish *w)
 {
     int code;
 
-    for (int i = 0; i < n_words; i++)
-        bind_word(a, words[i]);
+    for (int i = 1; i < w->n; i++)
+        bind_word(a, w->words[i]);
     a->path = "sql";
-    code = answer_rows(a, NULL, sql, NULL, NULL);
+    code = answer_rows(a, NULL, w->words[0], NULL, NULL);
     return a->error == TRACER_EINVAL || a->error == TRACER_EDENIED ? TOOL_USAGE : code;
+}
+
+static int answer(struct answer *a, void *user)
+{
+    const struct wish *w = user;
+
+    return w->only_list ? list(a) : query(a, w);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    bool only_list = false;
+    struct wish w = {0};
     const struct option_spec specs[] = {
-        {"list", 0, OPTION_FLAG, &only_list}, {"json", 0, OPTION_FLAG, &a.json}, {0}};
-    int first, n,
-        code = options_parse(self, argc, argv, specs,
-                             (struct operand_range){1, 2 + ANSWER_PARAMS_MAX, false}, &first);
+        {"list", 0, OPTION_FLAG, &w.only_list},
+        {"json", 0, OPTION_FLAG, &a.json},
+        {0},
+    };
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    n = argc - first;
-    if (only_list != (n == 1)) {
-        complain("sql: give a file and a query, or a file and --list");
-        return TOOL_USAGE;
-    }
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = only_list ? list(&a) : query(&a, argv[first + 1], argv + first + 2, n - 2);
-    answer_close(&a);
-    return code;
+    return answer_question(
+        &(struct question){self, &a, specs, answer, &w, 0, 1 + ANSWER_PARAMS_MAX, take}, argc,
+        argv);
 }
 
 const struct command command_sql = {"sql", "any SELECT, read-only", help, run};

@@ -60,7 +60,7 @@ static const struct table_column suspect_columns[] = {
     {"Per hour", CELL_BYTES}, {"Steps", CELL_NUMBER}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
 };
 
-static int steps(struct answer *a, int64_t run)
+static int steps(struct answer *a, void *unused)
 {
     struct symbols_editor editor = {symbols_new(), true, ""};
     size_t n_steps = 0, n_suspects = 0;
@@ -68,9 +68,10 @@ static int steps(struct answer *a, int64_t run)
     bool exact;
     int code = answer_integers(a, sql_has_events, &one, 1, &exact);
 
+    (void)unused;
     if (a->json)
         json_open(&a->out, NULL, '{');
-    answer_bind(a, run);
+    answer_bind(a, a->run);
     a->edit = symbols_edit;
     a->edit_user = &editor;
     if (!code)
@@ -79,7 +80,7 @@ static int steps(struct answer *a, int64_t run)
     symbols_free(editor.symbols);
     if (!code && !a->json && n_steps)
         putchar('\n');
-    answer_bind(a, run);
+    answer_bind(a, a->run);
     if (!code)
         code = answer_rows(a, "suspects", sql_suspects, suspect_columns, &n_suspects);
     if (a->json)
@@ -94,23 +95,9 @@ static int steps(struct answer *a, int64_t run)
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    int64_t of_run = 0;
-    const struct option_spec specs[] = {
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
-        {0},
-    };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
+    const struct option_spec specs[] = {ANSWER_OPTIONS(a), {0}};
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = steps(&a, of_run);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = steps}, argc, argv);
 }
 
 const struct command command_steps = {"steps", "memory that grew in steps and was kept", help, run};

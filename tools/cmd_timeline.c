@@ -243,11 +243,25 @@ static int all_points(struct picture *p, int64_t run, const char *column)
     return code;
 }
 
-static int timeline(struct answer *a, int64_t run, const char *column)
+static int take(void *user, char **operands, int n)
+{
+    const char *column = *(const char **)user;
+
+    (void)operands, (void)n;
+    for (size_t c = 0; c < COUNT_OF(columns); c++)
+        if (!strcmp(columns[c], column))
+            return TOOL_OK;
+    complain("timeline: there is no column \"%s\"; memtracer timeline --help lists them", column);
+    return TOOL_USAGE;
+}
+
+static int timeline(struct answer *a, void *user)
 {
     static struct picture p;
+    const char *column = *(const char **)user;
+    int64_t run = 0;
     bool found;
-    int code = moment_run(a, run, &run);
+    int code = moment_run(a, a->run, &run);
 
     p = (struct picture){.answer = a};
     p.width = terminal_columns() - LABEL_WIDTH - 25;
@@ -272,32 +286,14 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
     const char *column = "held";
-    int64_t of_run = 0;
     const struct option_spec specs[] = {
         {"column", 'c', OPTION_TEXT, &column},
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
+        ANSWER_OPTIONS(a),
         {0},
     };
-    size_t c = 0;
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    while (c < COUNT_OF(columns) && strcmp(columns[c], column) != 0)
-        c++;
-    if (c == COUNT_OF(columns)) {
-        complain("timeline: there is no column \"%s\"; memtracer timeline --help lists them",
-                 column);
-        return TOOL_USAGE;
-    }
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = timeline(&a, of_run, column);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, timeline, &column, .take = take},
+                           argc, argv);
 }
 
 const struct command command_timeline = {"timeline", "a line a type, over time", help, run};

@@ -143,10 +143,8 @@ static int run(const struct command *self, int argc, char **argv)
     const struct option_spec specs[] = {
         {"window", 'w', OPTION_SECONDS, &t.view.window_ns},
         {"interval", 'i', OPTION_SECONDS, &t.interval_ns},
-        {"run", 0, OPTION_NUMBER, &t.view.run},
         {"ascii", 0, OPTION_FLAG, &t.ascii},
-        {"bytes", 0, OPTION_FLAG, &t.answer.exact},
-        {"json", 0, OPTION_FLAG, &t.answer.json},
+        ANSWER_OPTIONS(t.answer),
         {0},
     };
     int first, code;

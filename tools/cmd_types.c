@@ -20,21 +20,19 @@ static const char help[] =
 static const struct table_column columns[] = {
     {"Id", CELL_NUMBER}, {"Type", CELL_TEXT}, {"Description", CELL_TEXT}};
 
+static int types(struct answer *a, void *unused)
+{
+    (void)unused;
+    return answer_rows(a, NULL, "SELECT id, name, description FROM type ORDER BY id", columns,
+                       NULL);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
     const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &a.json}, {0}};
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = answer_rows(&a, NULL, "SELECT id, name, description FROM type ORDER BY id", columns,
-                           NULL);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = types}, argc, argv);
 }
 
 const struct command command_types = {"types", "the memory types of a file", help, run};

@@ -203,41 +203,42 @@ static void print_json(struct json *j, const tracer_verdict *v)
     json_close(j, '}');
 }
 
+struct asked {
+    struct judgement_question q;
+    bool all;
+};
+
+static int verdict(struct answer *a, void *user)
+{
+    const struct asked *asked = user;
+    const tracer_verdict *v = NULL;
+    int code = judgement_ask(a, &asked->q, &v);
+
+    if (code)
+        return code;
+    code = v->leak ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
+    if (a->json)
+        print_json(&a->out, v);
+    else
+        print_text(v, asked->all);
+    tracer_verdict_free(v);
+    return code;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    struct judgement_question q = {0};
-    const tracer_verdict *v = NULL;
-    bool all = false;
+    struct asked asked = {0};
     const struct option_spec specs[] = {
-        {"type", 0, OPTION_TEXT, &q.type},
-        {"since", 0, OPTION_TEXT, &q.since},
-        {"until", 0, OPTION_TEXT, &q.until},
-        {"measure", 0, OPTION_TEXT, &q.measure},
-        {"limit", 0, OPTION_BYTES, &q.limit_bytes},
-        {"run", 0, OPTION_NUMBER, &q.run},
-        {"all", 0, OPTION_FLAG, &all},
-        {"json", 0, OPTION_FLAG, &a.json},
+        JUDGEMENT_OPTIONS(a, asked.q),
+        {"type", 0, OPTION_TEXT, &asked.q.type},
+        {"limit", 0, OPTION_BYTES, &asked.q.limit_bytes},
+        {"all", 0, OPTION_FLAG, &asked.all},
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){1, 1, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = judgement_ask(&a, &q, &v);
-    if (!code) {
-        code = v->leak ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
-        if (a.json)
-            print_json(&a.out, v);
-        else
-            print_text(v, all);
-        tracer_verdict_free(v);
-    }
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, .ask = verdict, .user = &asked},
+                           argc, argv);
 }
 
 const struct command command_verdict = {"verdict", "does it leak, what, since when, why", help,

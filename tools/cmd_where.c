@@ -65,18 +65,35 @@ static void bind_place(struct answer *a, const struct moment *m, int64_t address
     answer_bind(a, address);
 }
 
-static int where(struct answer *a, int64_t address, const char *at, int64_t run)
+struct place {
+    const char *at;
+    int64_t address;
+};
+
+static int take(void *user, char **operands, int n)
 {
+    struct place *p = user;
+
+    (void)n;
+    if (options_address(operands[0], &p->address))
+        return TOOL_OK;
+    complain("where: \"%s\" is no address; write it as 0x7f0012345678", operands[0]);
+    return TOOL_USAGE;
+}
+
+static int where(struct answer *a, void *user)
+{
+    const struct place *p = user;
     struct symbols_editor editor;
     struct moment m;
     int64_t n_there = 0;
     size_t n = 0;
     bool found;
-    int code = moment_resolve(a, at, run, &m);
+    int code = moment_resolve(a, p->at, a->run, &m);
 
     if (code)
         return code;
-    bind_place(a, &m, address);
+    bind_place(a, &m, p->address);
     code = answer_integers(a, sql_there, &n_there, 1, &found);
     if (code)
         return code;
@@ -84,10 +101,10 @@ static int where(struct answer *a, int64_t address, const char *at, int64_t run)
         json_open(&a->out, NULL, '{');
     moment_print(a, "", &m);
     if (a->json)
-        json_address(&a->out, "address", address);
+        json_address(&a->out, "address", p->address);
     else
         putchar('\n');
-    bind_place(a, &m, address);
+    bind_place(a, &m, p->address);
     editor.symbols = symbols_new();
     editor.is_return = false;
     a->edit = symbols_edit;
@@ -98,36 +115,21 @@ static int where(struct answer *a, int64_t address, const char *at, int64_t run)
     if (a->json)
         json_close(&a->out, '}');
     else if (!code && !n)
-        printf("nothing was ever seen at 0x%012" PRIx64 "\n", (uint64_t)address);
+        printf("nothing was ever seen at 0x%012" PRIx64 "\n", (uint64_t)p->address);
     return code || n_there ? code : TOOL_NOTHING;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
     struct answer a = {0};
-    const char *at = NULL;
-    int64_t of_run = 0, address;
+    struct place p = {0};
     const struct option_spec specs[] = {
-        {"at", 0, OPTION_TEXT, &at},
-        {"run", 0, OPTION_NUMBER, &of_run},
-        {"bytes", 0, OPTION_FLAG, &a.exact},
-        {"json", 0, OPTION_FLAG, &a.json},
+        {"at", 0, OPTION_TEXT, &p.at},
+        ANSWER_OPTIONS(a),
         {0},
     };
-    int first,
-        code = options_parse(self, argc, argv, specs, (struct operand_range){2, 2, false}, &first);
 
-    if (code != OPTIONS_GO_ON)
-        return code;
-    if (!options_address(argv[first + 1], &address)) {
-        complain("where: \"%s\" is no address; write it as 0x7f0012345678", argv[first + 1]);
-        return TOOL_USAGE;
-    }
-    code = answer_open(&a, argv[first]);
-    if (!code)
-        code = where(&a, address, at, of_run);
-    answer_close(&a);
-    return code;
+    return answer_question(&(struct question){self, &a, specs, where, &p, 1, 1, take}, argc, argv);
 }
 
 const struct command command_where = {"where", "what lies, or once lay, at an address", help, run};

@@ -10,7 +10,6 @@ struct exporting {
     struct answer *answer;
     FILE *out;
     struct work *work;
-    int64_t run; /* 0 = all */
 };
 
 /* Each writes all of its format and returns an exit code; an interrupt ends it early. */
@@ -22,7 +21,7 @@ int export_perfetto(struct exporting *e);
 /* Three files in a folder that is there or is made. */
 int export_memorytracer(struct exporting *e, const char *folder);
 
-/* Asks with ?1 = the run (0 = all) and whatever else was bound behind it. */
+/* Asks with ?1 = the answer's run (0 = all) and whatever else was bound behind it. */
 int export_ask(struct exporting *e, const char *sql, tracer_row_fn row, void *user);
 
 /* A column by its place. */

@@ -208,7 +208,7 @@ int export_memorytracer(struct exporting *e, const char *folder)
     bool found;
     int code;
 
-    answer_bind(e->answer, e->run);
+    answer_bind(e->answer, e->answer->run);
     code = answer_integers(e->answer, "SELECT pid FROM run WHERE id = ?1", &pid, 1, &found);
     if (!code && platform_make_folder(folder)) {
         complain("%s: %s", folder, strerror(errno));

@@ -8,12 +8,12 @@
 #include "moment.h"
 #include "options.h"
 
-static int to_wall(struct answer *a, const char *text, int64_t run, int64_t *out_wall)
+static int to_wall(struct answer *a, const char *text, int64_t *out_wall)
 {
     struct moment m;
     int64_t start;
     bool found;
-    int code = text ? moment_resolve(a, text, run, &m) : TOOL_OK;
+    int code = text ? moment_resolve(a, text, a->run, &m) : TOOL_OK;
 
     *out_wall = 0;
     if (code || !text)
@@ -42,13 +42,13 @@ static int find_measure(const char *name, uint32_t *out)
 int judgement_ask(struct answer *a, const struct judgement_question *q, const tracer_verdict **out)
 {
     tracer_verdict_options o = {
-        .size = sizeof(o), .run = q->run, .type = q->type, .limit_bytes = q->limit_bytes};
+        .size = sizeof(o), .run = a->run, .type = q->type, .limit_bytes = q->limit_bytes};
     int code = find_measure(q->measure, &o.measure), error;
 
     if (!code)
-        code = to_wall(a, q->since, q->run, &o.since_wall_ns);
+        code = to_wall(a, q->since, &o.since_wall_ns);
     if (!code)
-        code = to_wall(a, q->until, q->run, &o.until_wall_ns);
+        code = to_wall(a, q->until, &o.until_wall_ns);
     if (code)
         return code;
     error = tracer_reader_verdict(a->reader, &o, out);

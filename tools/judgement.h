@@ -10,9 +10,15 @@ struct judgement_question {
     const char *since; /* moments, NULL = the whole */
     const char *until;
     const char *measure; /* held, committed, size; NULL = held */
-    int64_t run;         /* 0 = the newest program */
     int64_t limit_bytes; /* 0 = as the file says */
 };
+
+#define JUDGEMENT_OPTIONS(a, q)                                                                    \
+    {"since", 0, OPTION_TEXT, &(q).since}, {"until", 0, OPTION_TEXT, &(q).until},                  \
+        {"measure", 0, OPTION_TEXT, &(q).measure}, {"run", 0, OPTION_NUMBER, &(a).run},            \
+    {                                                                                              \
+        "json", 0, OPTION_FLAG, &(a).json                                                          \
+    }
 
 /* TOOL_OK and a verdict for tracer_verdict_free(); or another code, with a sentence. */
 int judgement_ask(struct answer *a, const struct judgement_question *q, const tracer_verdict **out);

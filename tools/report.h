@@ -12,8 +12,7 @@ struct report {
     struct work *work;
     FILE *out;
     struct walk *walk;
-    int64_t run;
-    int64_t last_sample; /* of the run */
+    int64_t last_sample; /* of the run, which is the answer's */
     bool full;           /* keep every moment */
 };
 

@@ -83,7 +83,7 @@ static int put_rows(struct data *d, const char *key, const char *sql)
     int code;
 
     json_open(&d->j, key, '[');
-    answer_bind(d->r->answer, d->r->run);
+    answer_bind(d->r->answer, d->r->answer->run);
     code = answer_ask(d->r->answer, sql, put_row, d);
     json_close(&d->j, ']');
     return code;

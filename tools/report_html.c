@@ -81,7 +81,7 @@ static void put_judged(FILE *out, const tracer_verdict *v)
 
 int report_verdict(struct report *r)
 {
-    const struct judgement_question q = {.run = r->run};
+    const struct judgement_question q = {0};
     const tracer_verdict *v = NULL;
     int code = judgement_ask(r->answer, &q, &v);
 
@@ -194,7 +194,7 @@ static int put_table(struct report *r, const struct table_source *s)
             "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"h-%s\">"
             "<table id=\"%s\"><caption>%s</caption>\n",
             s->id, s->id, s->caption);
-    answer_bind(r->answer, r->run);
+    answer_bind(r->answer, r->answer->run);
     if (strstr(s->sql, "?2"))
         answer_bind(r->answer, r->last_sample);
     code = answer_ask(r->answer, s->sql, put_row, &t);

@@ -136,7 +136,7 @@ int report_thin(struct report *r, unsigned char **out, int64_t *n)
     bool found;
     int code;
 
-    answer_bind(r->answer, r->run);
+    answer_bind(r->answer, r->answer->run);
     code = answer_integers(r->answer,
                            "SELECT min(t_ns), max(t_ns), count(*) FROM sample WHERE run = ?1", span,
                            COUNT_OF(span), &found);
@@ -146,7 +146,7 @@ int report_thin(struct report *r, unsigned char **out, int64_t *n)
     t.from_ns = span[0];
     t.span_ns = span[1] > span[0] ? span[1] - span[0] + 1 : 1;
     t.keep = need(calloc((size_t)t.n + 1, 1));
-    answer_bind(r->answer, r->run);
+    answer_bind(r->answer, r->answer->run);
     code =
         answer_ask(r->answer, "SELECT sample FROM punctuated_growth WHERE run = ?1", take_step, &t);
     if (!code && (r->full || t.n <= REPORT_MOST_MOMENTS))

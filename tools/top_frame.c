@@ -328,7 +328,7 @@ int top_frame(struct top_view *v)
     static struct frame f;
     struct head h = {0};
     struct moment m = {0};
-    int code = moment_run(v->answer, v->run, &m.run);
+    int code = moment_run(v->answer, v->answer->run, &m.run);
 
     f.view = v;
     f.n_rows = 0;

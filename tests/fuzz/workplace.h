@@ -23,21 +23,26 @@ static void folder_empty(void)
         closedir(d);
 }
 
-static void folder_leave(void)
+static inline void folder_leave(void)
 {
     folder_empty();
     rmdir(folder_path);
 }
 
-/* The first call makes it and goes there; at the end of the program it is removed. */
-static void folder_enter(void)
+static void folder_make(void)
 {
-    if (folder_path[0])
-        return;
     snprintf(folder_path, sizeof(folder_path), "%s/memtracer-fuzz-XXXXXX",
              access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     if (!mkdtemp(folder_path) || chdir(folder_path))
         abort();
+}
+
+/* The first call makes it and goes there; at the end of the program it is removed. */
+static inline void folder_enter(void)
+{
+    if (folder_path[0])
+        return;
+    folder_make();
     atexit(folder_leave);
 }
 

@@ -29,20 +29,38 @@ static void tell_taken(struct mt_trace_memory *m, struct mt_event *e, const void
     mt_trace_tell_moved(e, began_ns);
 }
 
-static APART void *large_malloc(size_t bytes)
+/* The calls that take one block and answer with it. */
+enum taking { TAKE_MALLOC, TAKE_CALLOC, TAKE_ALIGNED_ALLOC, TAKE_MEMALIGN, TAKE_VALLOC };
+
+/* `first` is calloc's number or the alignment, 0 where the call has neither. */
+static inline void *pass_on(enum taking call, size_t first, size_t bytes)
 {
+    switch (call) {
+    case TAKE_MALLOC: return mt_next.malloc(bytes);
+    case TAKE_CALLOC: return mt_next.calloc(first, bytes);
+    case TAKE_ALIGNED_ALLOC: return mt_next.aligned_alloc(first, bytes);
+    case TAKE_MEMALIGN: return mt_next.memalign(first, bytes);
+    case TAKE_VALLOC: return mt_next.valloc(bytes);
+    }
+    return NULL;
+}
+
+static APART void *take_large(enum taking call, size_t first, size_t bytes)
+{
+    static const uint8_t kinds[] = {MT_EVENT_MALLOC, MT_EVENT_CALLOC, MT_EVENT_ALIGNED_ALLOC,
+                                    MT_EVENT_MEMALIGN, MT_EVENT_MEMALIGN};
     struct mt_trace_memory *m = mt_trace_enter();
     int64_t began_ns = mt_trace_now();
     void *p;
 
     if (!m)
-        return mt_next.malloc(bytes);
+        return pass_on(call, first, bytes);
     mt_trace_begin_call();
-    p = mt_next.malloc(bytes);
+    p = pass_on(call, first, bytes);
     mt_trace_end_call();
     if (p) {
-        MT_TRACE_EVENT(e, MT_EVENT_MALLOC);
-        e.bytes = bytes;
+        MT_TRACE_EVENT(e, kinds[call]);
+        e.bytes = call == TAKE_CALLOC ? first * bytes : bytes;
         tell_taken(m, &e, p, began_ns);
     }
     mt_trace_leave();
@@ -51,32 +69,12 @@ static APART void *large_malloc(size_t bytes)
 
 VISIBLE void *malloc(size_t bytes)
 {
-    return is_small(bytes) ? mt_next.malloc(bytes) : large_malloc(bytes);
-}
-
-static APART void *large_calloc(size_t n, size_t bytes)
-{
-    struct mt_trace_memory *m = mt_trace_enter();
-    int64_t began_ns = mt_trace_now();
-    void *p;
-
-    if (!m)
-        return mt_next.calloc(n, bytes);
-    mt_trace_begin_call();
-    p = mt_next.calloc(n, bytes);
-    mt_trace_end_call();
-    if (p) {
-        MT_TRACE_EVENT(e, MT_EVENT_CALLOC);
-        e.bytes = n * bytes;
-        tell_taken(m, &e, p, began_ns);
-    }
-    mt_trace_leave();
-    return p;
+    return is_small(bytes) ? mt_next.malloc(bytes) : take_large(TAKE_MALLOC, 0, bytes);
 }
 
 VISIBLE void *calloc(size_t n, size_t bytes)
 {
-    return is_small(n * bytes) ? mt_next.calloc(n, bytes) : large_calloc(n, bytes);
+    return is_small(n * bytes) ? mt_next.calloc(n, bytes) : take_large(TAKE_CALLOC, n, bytes);
 }
 
 static APART void large_free(void *p)
@@ -172,30 +170,10 @@ VISIBLE void *realloc(void *p, size_t bytes)
 
 /* ---- aligned blocks ---- */
 
-static APART void *large_aligned_alloc(size_t alignment, size_t bytes)
-{
-    struct mt_trace_memory *m = mt_trace_enter();
-    int64_t began_ns = mt_trace_now();
-    void *p;
-
-    if (!m)
-        return mt_next.aligned_alloc(alignment, bytes);
-    mt_trace_begin_call();
-    p = mt_next.aligned_alloc(alignment, bytes);
-    mt_trace_end_call();
-    if (p) {
-        MT_TRACE_EVENT(e, MT_EVENT_ALIGNED_ALLOC);
-        e.bytes = bytes;
-        tell_taken(m, &e, p, began_ns);
-    }
-    mt_trace_leave();
-    return p;
-}
-
 VISIBLE void *aligned_alloc(size_t alignment, size_t bytes)
 {
     return is_small(bytes) ? mt_next.aligned_alloc(alignment, bytes)
-                           : large_aligned_alloc(alignment, bytes);
+                           : take_large(TAKE_ALIGNED_ALLOC, alignment, bytes);
 }
 
 static APART int large_posix_memalign(void **out, size_t alignment, size_t bytes)
@@ -224,52 +202,13 @@ VISIBLE int posix_memalign(void **out, size_t alignment, size_t bytes)
                            : large_posix_memalign(out, alignment, bytes);
 }
 
-static APART void *large_memalign(size_t alignment, size_t bytes)
-{
-    struct mt_trace_memory *m = mt_trace_enter();
-    int64_t began_ns = mt_trace_now();
-    void *p;
-
-    if (!m)
-        return mt_next.memalign(alignment, bytes);
-    mt_trace_begin_call();
-    p = mt_next.memalign(alignment, bytes);
-    mt_trace_end_call();
-    if (p) {
-        MT_TRACE_EVENT(e, MT_EVENT_MEMALIGN);
-        e.bytes = bytes;
-        tell_taken(m, &e, p, began_ns);
-    }
-    mt_trace_leave();
-    return p;
-}
-
 VISIBLE void *memalign(size_t alignment, size_t bytes)
 {
-    return is_small(bytes) ? mt_next.memalign(alignment, bytes) : large_memalign(alignment, bytes);
-}
-
-static APART void *large_valloc(size_t bytes)
-{
-    struct mt_trace_memory *m = mt_trace_enter();
-    int64_t began_ns = mt_trace_now();
-    void *p;
-
-    if (!m)
-        return mt_next.valloc(bytes);
-    mt_trace_begin_call();
-    p = mt_next.valloc(bytes);
-    mt_trace_end_call();
-    if (p) {
-        MT_TRACE_EVENT(e, MT_EVENT_MEMALIGN);
-        e.bytes = bytes;
-        tell_taken(m, &e, p, began_ns);
-    }
-    mt_trace_leave();
-    return p;
+    return is_small(bytes) ? mt_next.memalign(alignment, bytes)
+                           : take_large(TAKE_MEMALIGN, alignment, bytes);
 }
 
 VISIBLE void *valloc(size_t bytes)
 {
-    return is_small(bytes) ? mt_next.valloc(bytes) : large_valloc(bytes);
+    return is_small(bytes) ? mt_next.valloc(bytes) : take_large(TAKE_VALLOC, 0, bytes);
 }

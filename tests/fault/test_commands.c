@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: in each command of the command line the n-th allocation, the n-th open or read, the
+ * n-th write, sync or truncate fails, for every n, once and from then on. Then the command answers
+ * as if nothing had been, or it exits with 2 and a sentence that names what it is about; it never
+ * crashes, hangs, keeps memory or leaves a half file. Of the allocations that SQLite makes in one
+ * call of ours, which all end in the same answer to us, the first and the last fail;
+ * MEMTRACER_FULL=1: each. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <cmocka.h>
+
+#include "faults.h"
+#include "fuzz/recording.h"
+
+#define HANGS_S 60
+#define WORDS_MOST 14
+#define TEXT_BYTES (1 << 20)
+
+int tool_main(int argc, char **argv);
+
+struct command {
+    const char *line;   /* words, a blank between two */
+    const char *about;  /* what its sentences name, where that is not memory or output */
+    bool writes;        /* files, which are whole or not there */
+    const char *leaves; /* what may be there all the same */
+};
+
+static const struct command commands[] = {
+    {"info r.db", "r.db", false, ""},
+    {"info r.db --json", "r.db", false, ""},
+    {"show r.db", "r.db", false, ""},
+    {"show r.db --json", "r.db", false, ""},
+    {"show r.db --summary", "r.db", false, ""},
+    {"show r.db --regions --at start", "r.db", false, ""},
+    {"timeline r.db", "r.db", false, ""},
+    {"timeline r.db --json", "r.db", false, ""},
+    {"steps r.db", "r.db", false, ""},
+    {"steps r.db --json", "r.db", false, ""},
+    {"sites r.db", "r.db", false, ""},
+    {"sites r.db --json", "r.db", false, ""},
+    {"spikes r.db", "r.db", false, ""},
+    {"spikes r.db --json", "r.db", false, ""},
+    {"verdict r.db --since start", "r.db", false, ""},
+    {"verdict r.db --json", "r.db", false, ""},
+    {"check r.db --allow heap<1MiB/h", "r.db", false, ""},
+    {"diff r.db start end", "r.db", false, ""},
+    {"diff r.db other.db --json", ".db", false, ""},
+    {"marks r.db", "r.db", false, ""},
+    {"events r.db --all", "r.db", false, ""},
+    {"events r.db --json --since start", "r.db", false, ""},
+    {"where r.db 0x7f0000400010", "r.db", false, ""},
+    {"types r.db", "r.db", false, ""},
+    {"sql r.db vmmap", "r.db", false, ""},
+    {"sql r.db --list --json", "r.db", false, ""},
+    {"schema", "output", false, ""},
+    {"top r.db --ascii", "r.db", false, ""},
+    {"top r.db --json", "r.db", false, ""},
+    {"export r.db --csv -o out", ".db", true, ""},
+    {"export r.db --json", "r.db", false, ""},
+    {"export r.db --openmetrics -o out", "r.db", true, ""},
+    {"export r.db --perfetto -o out", "r.db", true, ""},
+    {"export r.db --memorytracer .", "r.db", true, ""},
+    {"report r.db -o out", "r.db", true, ""},
+    {"merge out r.db other.db", "out", true, ""},
+    {"import --csv s.csv --markers m.csv -o out", "out", true, ""},
+    {"finish cut.db", "cut.db", true, "cut.db-shm "},
+};
+
+/* ---- files ---- */
+
+struct input {
+    const char *name;
+    uint8_t *bytes;
+    size_t n;
+};
+
+static struct input inputs[8];
+static size_t n_inputs;
+static int captured[2]; /* stdout and stderr of a command */
+static int report;      /* the stderr of the test */
+
+static uint8_t *read_whole(const char *name, size_t *out_n)
+{
+    FILE *file = fopen(name, "rb");
+    uint8_t *bytes = malloc(TEXT_BYTES);
+
+    assert_non_null(file);
+    assert_non_null(bytes);
+    *out_n = fread(bytes, 1, TEXT_BYTES, file);
+    assert_true(*out_n < TEXT_BYTES);
+    fclose(file);
+    return bytes;
+}
+
+static void keep_input(const char *name)
+{
+    struct input *i = &inputs[n_inputs++];
+
+    i->name = name;
+    i->bytes = read_whole(name, &i->n);
+}
+
+static void lay_inputs(void)
+{
+    folder_empty();
+    for (size_t i = 0; i < n_inputs; i++)
+        folder_write(inputs[i].name, inputs[i].bytes, inputs[i].n);
+}
+
+static void change_file(const char *name, const char *sql)
+{
+    sqlite3 *db;
+    char *text = NULL;
+
+    assert_int_equal(sqlite3_open(name, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &text))
+        fail_msg("%s: %s", name, text);
+    sqlite3_close(db);
+}
+
+static const char calls[] =
+    "INSERT INTO string(id, text) VALUES (901, '/gone/app'), (902, '/gone/libc.so.6');"
+    "INSERT INTO code VALUES (1, 901, 'ab'), (2, 902, '');"
+    "INSERT INTO frame VALUES (1, 1, 4096), (2, 2, 64), (3, 1, 8192);"
+    "INSERT INTO stack VALUES (1, 11, 2), (2, 12, 1);"
+    "INSERT INTO stack_frame VALUES (1, 0, 2), (1, 1, 1), (2, 0, 3);"
+    "INSERT INTO event_kind VALUES (16, 'malloc', 'TAKE'), (22, 'free', 'GIVE');"
+    "INSERT INTO event(run, t_ns, kind, tid, address, bytes, flags, stack) VALUES"
+    " (2, 9500000000, 16, 1, 4294967296, 54280192, 0, 1), (2, 9600000000, 16, 1, 65536, 70000, 0, "
+    "2),"
+    " (2, 9700000000, 22, 1, 65536, 70000, 0, 2), (2, 24500000000, 16, 1, 8589934592, 54280192, 0, "
+    "1);"
+    "UPDATE level SET ws = ws + 90000000 WHERE run = 2 AND type = 7 AND sample BETWEEN 30 AND 32";
+
+static const char another[] = "UPDATE run SET uuid = 'other' || id, pid = pid + 1000";
+
+/* What a recorder that was killed leaves: an open run, and its last commit in the -wal. */
+static void leave_cut_file(void)
+{
+    sqlite3 *db;
+
+    folder_write("open.db", recording, recording_bytes);
+    assert_int_equal(sqlite3_open("open.db", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA journal_mode = WAL;"
+                                  "UPDATE run SET state = 'recording', recorder_pid = 999999999",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (int wal = 0; wal < 2; wal++) {
+        size_t n;
+        uint8_t *bytes = read_whole(wal ? "open.db-wal" : "open.db", &n);
+
+        folder_write(wal ? "cut.db-wal" : "cut.db", bytes, n);
+        free(bytes);
+    }
+    sqlite3_close(db);
+}
+
+static void make_inputs(void)
+{
+    static const char series[] = "t_ns,heap,stack,own,=threads\n1000000000,1000000,8192,77,3\n"
+                                 "2000000000,2000000,8192,,3\n3000000000,3000000,8192,78,4\n";
+
+    recording_make();
+    folder_write("r.db", recording, recording_bytes);
+    change_file("r.db", calls);
+    folder_write("other.db", recording, recording_bytes);
+    change_file("other.db", another);
+    leave_cut_file();
+    folder_write("s.csv", series, sizeof(series) - 1);
+    folder_write("m.csv", "1500000000,first\n2500000000,second\n", 36);
+    keep_input("r.db");
+    keep_input("other.db");
+    keep_input("cut.db");
+    keep_input("cut.db-wal");
+    keep_input("s.csv");
+    keep_input("m.csv");
+}
+
+static bool is_input(const char *name)
+{
+    for (size_t i = 0; i < n_inputs; i++)
+        if (!strcmp(inputs[i].name, name))
+            return true;
+    return false;
+}
+
+/* ---- one call ---- */
+
+struct seen {
+    int status;
+    char out[FAULT_OUT_BYTES], err[8192];
+    size_t n_out;
+    char files[512];  /* that were not there before */
+    uint64_t content; /* of these files, as a number: bytes of a database differ by uuids */
+};
+
+/* Ends a process in which a command ran: what it said is left for its parent. */
+static void end_of_command(int code)
+{
+    const char *out;
+    size_t n;
+
+    faults_end();
+    fflush(stdout);
+    n = faults_output(&out);
+    if (atomic_load(&faults.live) || sqlite3_memory_used()) {
+        fprintf(stderr, "LEFT BEHIND: %d blocks, %lld bytes of SQLite's\n",
+                atomic_load(&faults.live), (long long)sqlite3_memory_used());
+        abort();
+    }
+    if (pwrite(captured[0], out, n, 0) != (ssize_t)n)
+        abort();
+    _exit(code);
+}
+
+static int call_main(const struct command *c)
+{
+    static char line[256], name[] = "memtracer";
+    char *argv[WORDS_MOST] = {name}, *word;
+    int argc = 1;
+
+    snprintf(line, sizeof(line), "%s", c->line);
+    for (word = strtok(line, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    return tool_main(argc, argv);
+}
+
+static void forget_captured(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (ftruncate(captured[i], 0) || lseek(captured[i], 0, SEEK_SET))
+            abort();
+}
+
+static size_t read_back(int fd, char *out, size_t room)
+{
+    ssize_t n = pread(fd, out, room - 1, 0);
+
+    n = n < 0 ? 0 : n;
+    out[n] = '\0';
+    return (size_t)n;
+}
+
+static uint64_t number_of(const struct stat *st, const char *name)
+{
+    uint64_t sum = (uint64_t)st->st_size;
+
+    for (; *name; name++)
+        sum = (sum ^ (unsigned char)*name) * 0x100000001b3u;
+    return sum;
+}
+
+static void look_at_files(struct seen *s)
+{
+    DIR *d = opendir(".");
+    struct dirent *e;
+    struct stat st;
+
+    s->files[0] = '\0';
+    s->content = 0;
+    while (d && (e = readdir(d))) {
+        if (e->d_name[0] == '.' || is_input(e->d_name) || stat(e->d_name, &st))
+            continue;
+        snprintf(s->files + strlen(s->files), sizeof(s->files) - strlen(s->files), "%s ",
+                 e->d_name);
+        s->content += number_of(&st, e->d_name);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void wait_for(pid_t pid, struct seen *s)
+{
+    if (waitpid(pid, &s->status, 0) != pid)
+        abort();
+    s->n_out = read_back(captured[0], s->out, sizeof(s->out));
+    read_back(captured[1], s->err, sizeof(s->err));
+    look_at_files(s);
+}
+
+/* ---- what must hold ---- */
+
+static const struct command *current;
+static struct seen usual;   /* where nothing fails */
+static struct faults first; /* what is counted then */
+static bool all;            /* of the allocations of SQLite, too */
+
+static struct tally { /* shared by all processes */
+    unsigned n_tried, n_wrong;
+    struct faults first;
+} * tally;
+
+static bool names_it(const char *err)
+{
+    return strstr(err, current->about) || strstr(err, "memory") || strstr(err, "output");
+}
+
+/* NULL, or what is wrong. */
+static const char *wrong(const struct seen *s)
+{
+    bool same = s->n_out == usual.n_out && !memcmp(s->out, usual.out, s->n_out);
+
+    if (WIFSIGNALED(s->status))
+        return WTERMSIG(s->status) == SIGALRM ? "it hangs" : "it crashes, or left memory behind";
+    if (s->status == usual.status)
+        return !same                           ? "another answer, and nobody is told"
+               : strcmp(s->files, usual.files) ? "other files, and nobody is told"
+               : s->content != usual.content   ? "a file of another size, and nobody is told"
+                                               : NULL;
+    if (WEXITSTATUS(s->status) != 2)
+        return "an exit code that says something else";
+    if (strncmp(s->err, "memtracer: ", 11) != 0 || !names_it(s->err))
+        return "its sentence does not name what it is about";
+    return s->files[0] && strcmp(s->files, current->leaves) ? "it left a file" : NULL;
+}
+
+static void judge(const struct fault *f, const struct seen *s)
+{
+    static const char *const kinds[] = {"allocation", "allocation of SQLite", "open or read",
+                                        "write"};
+    const char *what = wrong(s);
+
+    tally->n_tried++;
+    if (!what)
+        return;
+    tally->n_wrong++;
+    dprintf(report, "%s: %s %u fails%s: %s (status %x, files %s)\n%.300s\n", current->line,
+            kinds[f->kind], f->n, f->stays ? " for good" : "", what, (unsigned)s->status, s->files,
+            s->err);
+}
+
+/* ---- every fault of a command ---- */
+
+static bool is_of_interest(enum fault_kind kind, unsigned n)
+{
+    const uint32_t *at = first.sqlite_call;
+
+    return all || kind != FAULT_SQLITE_MEMORY || n + 1 >= FAULT_CALLS_MOST || at[n] != at[n - 1] ||
+           at[n] != at[n + 1];
+}
+
+static pid_t begin_process(void)
+{
+    pid_t pid;
+
+    forget_captured();
+    pid = fork();
+    if (pid < 0)
+        abort();
+    if (pid == 0) {
+        alarm(HANGS_S);
+        dup2(captured[1], STDERR_FILENO);
+    }
+    return pid;
+}
+
+/* A child for each fault, which goes on from here. */
+static bool split(struct fault *f)
+{
+    static struct seen s;
+
+    for (int stays = 0; stays < 2 && is_of_interest(f->kind, f->n); stays++) {
+        pid_t pid;
+
+        f->stays = stays != 0;
+        pid = begin_process();
+        if (pid == 0)
+            return true;
+        wait_for(pid, &s);
+        judge(f, &s);
+    }
+    return false;
+}
+
+static void call(const struct fault *f, struct seen *s)
+{
+    pid_t pid;
+    int code;
+
+    lay_inputs();
+    pid = begin_process();
+    if (pid == 0) {
+        faults_begin(f);
+        code = call_main(current);
+        if (f->n == 0)
+            tally->first = faults;
+        end_of_command(code);
+    }
+    wait_for(pid, s);
+}
+
+/* What writes no file is run once: what came before a fault need not be done again for it. */
+static void split_at_every_fault(void)
+{
+    int status;
+    pid_t pid;
+
+    lay_inputs();
+    pid = fork();
+    if (pid == 0) {
+        faults_explore(split);
+        end_of_command(call_main(current));
+    }
+    if (waitpid(pid, &status, 0) != pid || status != usual.status)
+        tally->n_wrong++;
+}
+
+static void call_with_every_fault(void)
+{
+    static struct seen s;
+
+    for (int kind = 0; kind < FAULT_KINDS; kind++)
+        for (unsigned n = 1; n <= first.passed[kind]; n++)
+            for (int stays = 0; stays < 2 && is_of_interest(kind, n); stays++) {
+                const struct fault f = {kind, n, stays != 0};
+
+                call(&f, &s);
+                judge(&f, &s);
+            }
+}
+
+static void try_command(const struct command *c)
+{
+    unsigned before = tally->n_tried;
+
+    current = c;
+    call(&(struct fault){0}, &usual);
+    if (!WIFEXITED(usual.status) || WEXITSTATUS(usual.status) == 1) {
+        print_error("%s: without a fault: status %x\n%s\n", c->line, (unsigned)usual.status,
+                    usual.err);
+        tally->n_wrong++;
+        return;
+    }
+    first = tally->first;
+    if (c->writes)
+        call_with_every_fault();
+    else
+        split_at_every_fault();
+    print_message("%5u faults: %s\n", tally->n_tried - before, c->line);
+}
+
+static void every_command_stands_every_fault(void **state)
+{
+    const char *only = getenv("MEMTRACER_ONLY");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (!only || !strncmp(commands[i].line, only, strlen(only)))
+            try_command(&commands[i]);
+    print_message("%u faults\n", tally->n_tried);
+    assert_true(tally->n_tried > 0);
+    assert_int_equal(tally->n_wrong, 0);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    setenv("LC_ALL", "C", 1);
+    setenv("COLUMNS", "80", 1);
+    faults_install();
+    all = getenv("MEMTRACER_FULL") != NULL;
+    tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    report = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (tally == MAP_FAILED || report < 0)
+        return -1;
+    folder_make(); /* and not left by a child that exits */
+    setenv("TMPDIR", folder_path, 1);
+    for (int i = 0; i < 2; i++) {
+        captured[i] = open(folder_path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        if (captured[i] < 0)
+            return -1;
+    }
+    make_inputs();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    folder_leave();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_command_stands_every_fault)};
+
+    return cmocka_run_group_tests(tests, begin, end);
+}
