@@ -53,7 +53,8 @@ def soname(build, source, _):
 EXPECTED = {
     "runtime": r"lib/.*libmemtracer\.so\.\d+(\.\d+\.\d+)?$",
     "devel": r"include/memtracer/\w+\.hp?p?$|lib/.*libmemtracer\.(a|so)$|"
-             r"lib/.*memtracer\.pc$|lib/.*cmake/memtracer/\w+\.cmake$|share/man/man3/\w+\.3$|share/memtracer/schema\.sql$",
+             r"lib/.*memtracer\.pc$|lib/.*cmake/memtracer/\w+\.cmake$|share/man/man3/\w+\.3$|share/memtracer/schema\.sql$|"
+             r"share/memtracer/bindings/.*\.(go|mod|js|mjs|json|ts|c|h|pyi?|typed|toml|rs)$",
     "tools": r"bin/memtracer$|lib/.*libmemtracer-(preload|stacks)\.so$|"
              r"share/man/man[17]/memtracer\.[17]$|share/(bash-completion|zsh|doc|memtracer/prometheus)/.*$",
 }
