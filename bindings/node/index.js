@@ -62,13 +62,17 @@ class Counter {
 
 // Sets what V8 says once an interval, until stopped or until nobody holds the tracer any more.
 class Runtime {
-  constructor(tracer, intervalMs) {
+  constructor(tracer) {
     this.kinds = Object.entries(RUNTIME).map(([name, [description, read]]) =>
       [new Counter(tracer, name, 'bytes', description), read])
-    const held = new WeakRef(tracer)
+    this.count()
+  }
+
+  // Apart from the constructor, whose closures hold the tracer.
+  watch(held, intervalMs) {
     this.timer = setInterval(() => held.deref() ? this.count() : this.stop(), intervalMs)
     this.timer.unref()
-    this.count()
+    return this
   }
 
   count() {
@@ -91,7 +95,8 @@ class Tracer {
   constructor(path, options = {}) {
     this.handle = native.start(whole(String(path)), options, whole(options.label))
     this.types = { ...TYPES }
-    if (options.runtimeCounters) this.runtime = new Runtime(this, options.intervalMs || 1000)
+    if (options.runtimeCounters)
+      this.runtime = new Runtime(this).watch(new WeakRef(this), options.intervalMs || 1000)
   }
 
   /** Takes a last sample and closes the file. Stopping again does nothing. */

@@ -36,6 +36,8 @@ scenario('test_110_defaults', ({ db }) => {
 
 scenario('test_120_options', ({ db }) => {
   assert.throws(() => new Tracer(db, { flags: 0x80000000 }), { code: 'TRACER_EINVAL' })
+  for (const intervalMs of [-1, 2 ** 32 + 1000])
+    assert.throws(() => new Tracer(db, { intervalMs }), { code: 'TRACER_EINVAL' })
   assert.ok(!fs.existsSync(db))
 })
 

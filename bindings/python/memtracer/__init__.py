@@ -162,6 +162,10 @@ class Tracer:
                  label=None, pid=0, flags=0, stack_min_bytes=0, runtime_counters=False):
         self._handle = _Handle()
         self._names = {}
+        for name, value in (("flags", flags), ("interval_ms", interval_ms),
+                            ("commit_ms", commit_ms), ("pid", pid)):
+            if not 0 <= value < 1 << 32:
+                raise Error(constants.EINVAL, "%s is %d, which is out of range" % (name, value))
         options = Options(size=ctypes.sizeof(Options), flags=flags, interval_ms=interval_ms,
                           commit_ms=commit_ms, budget_ns=budget_ns,
                           max_file_bytes=max_file_bytes, label=_words(label) if label else None,

@@ -54,6 +54,10 @@ class Contract(unittest.TestCase):
         with self.assertRaises(memtracer.Error) as e:
             memtracer.Tracer(self.db, flags=1 << 31)
         self.assertEqual(e.exception.name, "TRACER_EINVAL")
+        for interval in (-1, (1 << 32) + 1000):
+            with self.assertRaises(memtracer.Error) as e:
+                memtracer.Tracer(self.db, interval_ms=interval)
+            self.assertEqual(e.exception.name, "TRACER_EINVAL")
         self.assertFalse(os.path.exists(self.db))
 
     def test_200_mark(self):
@@ -214,7 +218,7 @@ class Contract(unittest.TestCase):
         with memtracer.Tracer(self.db) as t:
             self.refused("TRACER_ESTATE", memtracer.Tracer, self.db)
             t.mark("goes on")
-        self.assertEqual(self.ask("SELECT label, state FROM mark JOIN run"),
+        self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
                          [{"label": "goes on", "state": "stopped"}])
 
     def test_530_long_label(self):
@@ -248,7 +252,7 @@ class Contract(unittest.TestCase):
         del t
         gc.collect()
         self.assertEqual(os.listdir(self.folder.name), ["t.db"])
-        self.assertEqual(self.ask("SELECT label, state FROM mark JOIN run"),
+        self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
                          [{"label": "then forgotten", "state": "stopped"}])
 
     def test_610_fork(self):
@@ -279,7 +283,7 @@ class Contract(unittest.TestCase):
         t.mark("parent")
         t.stop()
         for self.db, label in ((self.db, "parent"), (other, "child")):
-            self.assertEqual(self.ask("SELECT label, state FROM mark JOIN run"),
+            self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
                              [{"label": label, "state": "stopped"}])
 
 
