@@ -33,7 +33,7 @@ def parts(path):
             language, text = block[0], "\n".join(block[1:]) + "\n"
             named = re.match(r"(?://|#|/\*) (\S+\.\w+)", text)
             if language == "sh":
-                sessions.append((re.sub(r"\W+", "-", heading.lower()).strip("-"), text))
+                sessions.append((re.sub(r"\W+", "-", heading.lower().replace("+", "p")).strip("-"), text))
             elif named:
                 files[named.group(1)] = text
             else:

@@ -29,9 +29,11 @@ def read(path):
 
 
 def blocks(path):
-    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown."""
+    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown; readme.py has
+    those between fences."""
     text = read(path)
     if path.endswith(".md"):
+        text = re.sub(r"(?ms)^```.*?^```$", "", text)
         found = re.findall(r"(?:^(?:    .*)?\n)+", text, re.M)
         return [re.sub(r"(?m)^    ", "", b).strip("\n") for b in found if b.strip()]
     found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", text, re.M | re.S)
