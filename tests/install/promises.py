@@ -100,8 +100,9 @@ def one_build(source, at):
     """{name: hash} of the libraries, built from a copy of the source at another place."""
     os.makedirs(os.path.dirname(at[0]), exist_ok=True)
     shutil.copytree(source, at[0], ignore=lambda folder, names: [
-        n for n in names if n.startswith((".git", "build", "target", "node_modules"))
-        or os.path.exists(os.path.join(folder, n, "meson-private"))])
+        n for n in names if os.path.isdir(os.path.join(folder, n)) and (
+            n.startswith((".git", "build", "target", "node_modules"))
+            or os.path.exists(os.path.join(folder, n, "meson-private")))])
     run(meson() + ["setup", at[1], at[0], "-Dtests=disabled", "-Dtools=disabled",
                    "-Dexamples=disabled"], stdout=subprocess.DEVNULL)
     names = ["lib/libmemtracer.so." + version(source), "lib/libmemtracer.a"]
