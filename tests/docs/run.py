@@ -3,7 +3,8 @@
 """Is what the documents show true? run.py lint|sql|commands|c MEMTRACER SOURCE PAGES [CC...]
 
 lint      mandoc finds no error or warning in any page; each function has one
-sql       each SELECT of README.md and the pages runs on a recording and is one statement
+sql       each SELECT of the READMEs, the pages and the examples runs on a recording and is one
+          statement
 commands  each `memtracer …` they show has a command and options that exist
 c         each piece of C compiles, links and runs
 Exit 77 = skipped, a tool is missing.
@@ -29,9 +30,13 @@ def read(path):
 
 
 def blocks(path):
-    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown; readme.py has
-    those between fences."""
+    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown (readme.py has
+    those between fences) and of comments."""
     text = read(path)
+    if path.endswith(".c"):
+        found = re.findall(r"(?:^ \*     .*\n)+", text, re.M)
+        return [re.sub(r"(?m)^ \*     (sqlite3|memtracer)?", lambda m: "$ " + m[1] if m[1] else "", b)
+                for b in found]
     if path.endswith(".md"):
         text = re.sub(r"(?ms)^```.*?^```$", "", text)
         found = re.findall(r"(?:^(?:    .*)?\n)+", text, re.M)
@@ -46,7 +51,7 @@ def blocks(path):
 def statements(text):
     """SELECTs on lines of their own, and those handed to sqlite3 or memtracer sql."""
     found = re.findall(r"^SELECT .*?;$", text, re.M | re.S)
-    for line in re.findall(r"^\$ ((?:sqlite3|memtracer sql) .*)", text, re.M):
+    for line in re.findall(r"^\$ ((?:sqlite3|memtracer sql) [^$]*)", text, re.M):
         found += [w for w in shlex.split(line) if w.startswith("SELECT")]
     return found
 
@@ -68,7 +73,7 @@ def check_sql(paths, memtracer, *_):
 
 
 def shown_commands(path):
-    text = read(path)
+    text = "\n".join(blocks(path)) if path.endswith(".c") else read(path)
     found = re.findall(r"^\s*(?:\.Dl )?\$ (memtracer .*)$", text, re.M)
     if path.endswith(".md"):
         found += re.findall(r"`(memtracer [a-z].*?)`", text.replace("\n", " "))
@@ -126,7 +131,7 @@ def check_c(paths, _, source, cc):
 
 
 def check_lint(paths, _, source, __):
-    pages = [p for p in paths if not p.endswith(".md")]
+    pages = [p for p in paths if not p.endswith((".md", ".c"))]
     names = set(re.findall(r"^\s*(tracer_\w+);", read(source + "/lib/memtracer.map"), re.M))
     found = {os.path.basename(p)[:-2] for p in pages if p.endswith(".3")}
     if names != found:
@@ -144,7 +149,8 @@ def check_lint(paths, _, source, __):
 def main():
     kind, memtracer, source, pages, cc = (*sys.argv[1:5], sys.argv[5:])
     paths = [source + "/README.md", source + "/man/memtracer.1", source + "/man/memtracer.7"]
-    paths += sorted(glob.glob(pages + "/tracer_*.3"))
+    paths += sorted(glob.glob(pages + "/tracer_*.3") + glob.glob(source + "/examples/*.c") +
+                    glob.glob(source + "/bindings/*/README.md"))
     check = {"lint": check_lint, "sql": check_sql, "commands": check_commands, "c": check_c}[kind]
     n = check(paths, os.path.abspath(memtracer), os.path.abspath(source), cc)
     print("%d looked at" % n)
