@@ -20,7 +20,7 @@ static const char help[] =
     "What each memory type holds (resident + swapped), the largest first, its change a minute\n"
     "over the window, a line of its course, and the last marks; renewed until q is pressed.\n"
     "A number that is no file is a process: it is looked at from outside and nothing is kept.\n"
-    "Where stdout is no terminal, one frame is printed.\n"
+    "Where stdout is no terminal, or TERM is dumb, one frame is printed.\n"
     "\n"
     "  --window TIME    how much of the past is shown; default 10m\n"
     "  --interval TIME  between two frames, and two looks at a process; default 1s\n"

@@ -156,7 +156,7 @@ static void put_spark(const struct frame *f, const struct top_row *r)
     static const char *const blocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     static const char *const ascii[] = {".", ":", "-", "=", "+", "*", "%", "@"};
 
-    for (size_t i = 0; i < f->width; i++) {
+    for (size_t i = 0; i < f->width && f->view->columns > LEAD_WIDTH; i++) {
         double share = r->most > r->least
                            ? (double)(r->cells[i] - r->least) / (double)(r->most - r->least)
                            : 0;
@@ -215,13 +215,15 @@ static void put_table(struct frame *f)
 {
     const struct top_view *v = f->view;
     size_t n = f->n_rows;
-    char window[HUMAN_BYTES];
+    char window[HUMAN_BYTES], heading[LEAD_WIDTH + HUMAN_BYTES];
 
     if (v->lines && n > (v->lines > FIXED_LINES ? v->lines - FIXED_LINES : 1))
         n = v->lines > FIXED_LINES ? v->lines - FIXED_LINES : 1;
     human_duration(window, f->until_ns - f->from_ns);
     fputs(v->colour ? "\033[1m" : "", stdout);
-    printf("%-*s%12s%13s last %s", NAME_WIDTH, "type", "held", "a minute", window);
+    snprintf(heading, sizeof(heading), "%-*s%12s%13s last %s", NAME_WIDTH, "type", "held",
+             "a minute", window);
+    put_cut(heading, v->columns);
     fputs(v->colour ? "\033[0m" : "", stdout);
     end_line(v);
     for (size_t i = 0; i < n; i++)

@@ -36,9 +36,10 @@ def environment(build, source, scratch):
     # malloc raises this limit when a large block is freed, and then serves a leak from memory that
     # it had kept: nothing would grow. Set, it stays.
     env["MALLOC_MMAP_THRESHOLD_"] = "131072"
-    cli = os.path.join(build, "tools", "memtracer")
-    if os.path.exists(cli):
-        env["MEMTRACER_CLI"] = cli
+    for name, path in (("MEMTRACER_CLI", os.path.join(build, "tools", "memtracer")),
+                       ("MEMTRACER_STACKS", os.path.join(lib, "libmemtracer-stacks.so"))):
+        if os.path.exists(path):
+            env[name] = path
     return env
 
 
@@ -64,11 +65,23 @@ def node(env, scratch):
             return code, said
     env["MEMTRACER_ADDON"] = os.path.join(scratch, "memtracer.node")
     env["MEMTRACER_TEST_ADDON"] = os.path.join(scratch, "native.node")
-    return run(["node", "--expose-gc", "--test-reporter=tap", "--test", "test/"], env, folder)
+    return run(["node", "--expose-gc", "--test-reporter=tap", "--test", "test/contract.test.mjs",
+                "test/hostile.test.mjs"], env, folder)
+
+
+def plugin(env, scratch):
+    """A library of C that leaks, for languages that load such."""
+    path = os.path.join(scratch, "leak.so")
+    done = run(["cc", "-O2", "-fPIC", "-shared", "leak.c", "-o", path], env, HERE)
+    env["MEMTRACER_TEST_PLUGIN"] = path
+    return done
 
 
 def rust(env, scratch):
-    need("cargo", "pkg-config")
+    need("cargo", "pkg-config", "cc")
+    code, said = plugin(env, scratch)
+    if code:
+        return code, said
     return run(["cargo", "test", "--offline", "--", "--test-threads=1"], env,
                os.path.join(BINDINGS, "rust"))
 
@@ -87,12 +100,15 @@ def go(env, scratch):
 
 
 def cpp(env, scratch):
-    need("c++", "pkg-config")
+    need("c++", "pkg-config", "cc")
+    code, said = plugin(env, scratch)
+    if code:
+        return code, said
     program = os.path.join(scratch, "contract")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "memtracer"], env=env, check=True,
                            stdout=subprocess.PIPE, encoding="utf-8").stdout.split()
     code, said = run(["c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1",
-                      "contract.cpp", "-o", program] + flags, env, os.path.join(BINDINGS, "cpp"))
+                      "contract.cpp", "-o", program, "-ldl"] + flags, env, os.path.join(BINDINGS, "cpp"))
     return (code, said) if code else run([program], env, os.path.join(BINDINGS, "cpp"))
 
 

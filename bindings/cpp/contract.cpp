@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// bindings/cpp: the scenarios of bindings/contract/README.md through memtracer.hpp. In: the
-// environment's MEMTRACER_CLI. Out: a line `ok` or `not ok` a scenario, as TAP.
+// bindings/cpp: the scenarios of bindings/contract/README.md through memtracer.hpp; those of
+// careless use are in hostile.hpp. In: the environment's MEMTRACER_CLI. Out: a line `ok` or `not
+// ok` a scenario, as TAP.
 #include <functional>
 #include <map>
 
-#include <sys/wait.h>
+#include <dlfcn.h>
 
 #include "support.hpp"
+
+#include "hostile.hpp"
 
 namespace
 {
@@ -142,33 +145,85 @@ void shrink()
 
 void *volatile leaked; // without it the compiler leaves the block out
 
-void native_leak()
+// Six leaks, each after a mark.
+void leak_by(const std::function<void(std::size_t)> &take, const std::string &db,
+             std::uint32_t flags)
 {
-    place p;
-    memtracer::trace t{p.db};
+    memtracer::options o;
+    o.flags = flags;
+    memtracer::trace t{db, o};
     memtracer::counter heap = t.add_counter("cpp_heap", "bytes", "by operator new");
-    std::map<std::string, std::int64_t> grew;
 
     heap.set(cpp_bytes);
     t.sample();
     for (int i = 0; i < 6; i++) {
         t.mark("call of C");
-        leaked = std::memset(std::malloc(4 << 20), 1, 4 << 20);
+        take(4 << 20);
         heap.set(cpp_bytes);
         t.sample();
     }
     t.stop();
+}
+
+// The steps that the file has of that.
+std::vector<memtracer::row> steps_of_leak(const place &p)
+{
+    std::map<std::string, std::int64_t> grew;
+
     for (const memtracer::row &row : p.ask("heap_story"))
         grew[row.text("name")] = row.integer("grew");
     near(grew.at("heap"), 24 * MIB, MIB);
     near(grew.at("cpp_heap"), 0, MIB / 2);
     std::vector<memtracer::row> steps =
-        p.ask("SELECT mark, bytes FROM punctuated_growth WHERE type = 'heap'");
+        p.ask("SELECT mark, bytes, site FROM punctuated_growth WHERE type = 'heap'");
     need(steps.size() == 6, "six steps");
     for (const memtracer::row &step : steps) {
         need(step.text("mark") == "call of C", "a step after its mark");
         near(step.integer("bytes"), 4 * MIB, MIB / 2);
     }
+    return steps;
+}
+
+void native_leak()
+{
+    place p;
+
+    leak_by([](std::size_t n) { leaked = std::memset(std::malloc(n), 1, n); }, p.db, 0);
+    steps_of_leak(p);
+}
+
+// In a process that runs this program again: a plugin of C leaks.
+int leak_in_plugin(const char *plugin, const char *db)
+{
+    typedef void (*leak_fn)(std::size_t);
+    void *library = dlopen(plugin, RTLD_NOW);
+    leak_fn leak = library ? reinterpret_cast<leak_fn>(dlsym(library, "contract_leak")) : nullptr;
+
+    if (!leak)
+        return 1;
+    leak_by(leak, db, TRACER_F_STACKS);
+    return 0;
+}
+
+void leak_site()
+{
+    place p;
+    const char *stacks = std::getenv("MEMTRACER_STACKS"), *cli = std::getenv("MEMTRACER_CLI");
+    const char *plugin = std::getenv("MEMTRACER_TEST_PLUGIN");
+
+    if (!stacks || !plugin)
+        throw skipped("MEMTRACER_STACKS does not name libmemtracer-stacks");
+    need(told("LD_PRELOAD='" + std::string(stacks) + "' /proc/" + std::to_string(getpid()) +
+              "/exe '" + plugin + "' '" + p.db + "' && echo done") == "done\n",
+         "the other process leaks");
+    for (const memtracer::row &step : steps_of_leak(p))
+        need(step.text("site").find(std::string(plugin) + "+0x") == 0, step.text("site"));
+    if (!cli)
+        return;
+    std::string steps = told("'" + std::string(cli) + "' steps '" + p.db + "'");
+    need(steps.find("contract_leak") != std::string::npos || // needs libdw
+             steps.find("+0x") != std::string::npos,
+         steps);
 }
 
 // The rows as `memtracer sql --json` writes them, without blanks.
@@ -194,22 +249,15 @@ void read_file()
 {
     place p;
     const char *cli = std::getenv("MEMTRACER_CLI");
-    std::string told;
-    int c;
 
     memtracer::trace(p.db).stop();
     std::vector<memtracer::row> rows = p.ask("SELECT * FROM vmmap");
     need(rows.at(rows.size() - 1).text("type") == "total", "the last row is the total");
     if (!cli)
         throw skipped("MEMTRACER_CLI does not name the command line");
-    FILE *pipe = popen(
-        ("'" + std::string(cli) + "' sql --json '" + p.db + "' 'SELECT * FROM vmmap'").c_str(),
-        "r");
-    while ((c = std::fgetc(pipe)) != EOF)
-        if (c != ' ' && c != '\n')
-            told += static_cast<char>(c);
-    pclose(pipe);
-    need(as_json(rows) == told, "the same as the command line\n" + as_json(rows) + "\n" + told);
+    std::string same = told("'" + std::string(cli) + "' sql --json '" + p.db +
+                            "' 'SELECT * FROM vmmap' | tr -d ' \\n'");
+    need(as_json(rows) == same, "the same as the command line\n" + as_json(rows) + "\n" + same);
 }
 
 void errors()
@@ -232,37 +280,6 @@ void errors()
     }
 }
 
-void stop_twice()
-{
-    place p;
-    memtracer::trace t{p.db}, u;
-
-    t.stop();
-    t.stop();
-    need(!t, "a stopped trace is empty");
-    u = memtracer::trace{p.db};
-    t = std::move(u);
-    need(t && !u, "moved");
-}
-
-void forked()
-{
-    place p;
-    memtracer::trace t{p.db};
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        std::error_code ec;
-        t.mark("child", ec);
-        _exit(-ec.value());
-    }
-    waitpid(pid, &status, 0);
-    need(WIFEXITED(status) && WEXITSTATUS(status) == -TRACER_ESTATE, "TRACER_ESTATE");
-    t.stop();
-    need(p.ask("SELECT * FROM mark").empty(), "the child marked nothing");
-}
-
 const std::pair<const char *, std::function<void()>> scenarios[] = {
     {"test_010_load", load},
     {"test_100_start_and_stop", start_and_stop},
@@ -274,17 +291,29 @@ const std::pair<const char *, std::function<void()>> scenarios[] = {
     {"test_300_grow", grow},
     {"test_310_shrink", shrink},
     {"test_320_native_leak", native_leak},
+    {"test_321_leak_site", leak_site},
     {"test_400_read", read_file},
     {"test_500_errors", errors},
+    {"test_501_not_a_recording", not_a_recording},
     {"test_510_stop_twice", stop_twice},
+    {"test_511_after_stop", after_stop},
+    {"test_520_start_twice", start_twice},
+    {"test_530_long_label", long_label},
+    {"test_540_no_utf8", no_utf8},
+    {"test_550_nul_inside", nul_inside},
+    {"test_560_forgotten", forgotten},
     {"test_610_fork", forked},
+    {"test_611_own_in_child", own_in_child},
 };
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
     int number = 0, n_failed = 0;
+
+    if (argc == 3)
+        return leak_in_plugin(argv[1], argv[2]);
 
     for (const auto &scenario : scenarios) {
         std::string said, before = "";

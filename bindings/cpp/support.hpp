@@ -121,6 +121,20 @@ std::string content(const std::string &path)
     return text.str();
 }
 
+// What a command of the shell prints.
+std::string told(const std::string &command)
+{
+    FILE *pipe = popen(command.c_str(), "r");
+    std::string text;
+    int c;
+
+    while (pipe && (c = std::fgetc(pipe)) != EOF)
+        text += static_cast<char>(c);
+    if (pipe)
+        pclose(pipe);
+    return text;
+}
+
 // `ws` of a type in a new sample, or of all.
 std::int64_t resident(memtracer::trace &t, std::uint32_t type = 0)
 {

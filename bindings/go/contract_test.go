@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// The scenarios of bindings/contract/README.md in Go.
+// The scenarios of bindings/contract/README.md in Go; those of careless use are in hostile_test.go.
 package memtracer
 
 import (
@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"memtracer/internal/native"
@@ -107,6 +108,11 @@ func Test_120_options(t *testing.T) {
 	}
 	var e *Error
 	equal(t, errors.As(err, &e) && e.Name() == "TRACER_EINVAL", true)
+	for _, interval := range []time.Duration{-time.Second, (1<<32 + 1000) * time.Millisecond} {
+		if _, err := Start(db, &Options{Interval: interval}); !errors.Is(err, ErrInvalid) {
+			t.Fatal(interval, err)
+		}
+	}
 	if _, err := os.Stat(db); !errors.Is(err, os.ErrNotExist) {
 		t.Fatal("the file was made")
 	}
@@ -175,9 +181,12 @@ func Test_310_shrink(t *testing.T) {
 	near(t, ws(t, tracer, ""), before, 2*mib)
 }
 
-func Test_320_native_leak(t *testing.T) {
+// leak leaks six times in C, each after a mark.
+func leak(t *testing.T, db string, flags uint32) {
+	t.Helper()
 	runtime.GC()
-	tracer, db := begin(t, &Options{Runtime: true})
+	tracer, err := Start(db, &Options{Runtime: true, Flags: flags})
+	must(t, err)
 	must(t, tracer.Sample())
 	for i := 0; i < 6; i++ {
 		must(t, tracer.Mark("call of C"))
@@ -185,17 +194,59 @@ func Test_320_native_leak(t *testing.T) {
 		must(t, tracer.Sample())
 	}
 	must(t, tracer.Stop())
+}
+
+// leaked are the steps that the file has of leak.
+func leaked(t *testing.T, db string) []Row {
+	t.Helper()
 	grew := map[any]int64{}
 	for _, row := range ask(t, db, "heap_story") {
 		grew[row["name"]], _ = row["grew"].(int64)
 	}
 	near(t, grew["heap"], 24*mib, mib)
 	near(t, grew["go_heap"], 0, mib/2)
-	steps := ask(t, db, "SELECT mark, bytes FROM punctuated_growth WHERE type = 'heap'")
+	steps := ask(t, db, "SELECT mark, bytes, site FROM punctuated_growth WHERE type = 'heap'")
 	equal(t, len(steps), 6)
 	for _, step := range steps {
 		equal(t, step["mark"], "call of C")
 		near(t, step["bytes"].(int64), 4*mib, mib/2)
+	}
+	return steps
+}
+
+func Test_320_native_leak(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "t.db")
+	leak(t, db, 0)
+	leaked(t, db)
+}
+
+// The leak happens in a process that runs this test again under libmemtracer-stacks.
+func Test_321_leak_site(t *testing.T) {
+	stacks := os.Getenv("MEMTRACER_STACKS")
+	if db := os.Getenv("MEMTRACER_LEAK_INTO"); db != "" {
+		leak(t, db, FlagStacks)
+		return
+	}
+	if stacks == "" {
+		t.Skip("MEMTRACER_STACKS does not name libmemtracer-stacks")
+	}
+	db := filepath.Join(t.TempDir(), "t.db")
+	self, err := os.Executable()
+	must(t, err)
+	child := exec.Command(self, "-test.run=^Test_321_leak_site$")
+	child.Env = append(os.Environ(), "LD_PRELOAD="+stacks, "MEMTRACER_LEAK_INTO="+db)
+	said, err := child.CombinedOutput()
+	if err != nil {
+		t.Fatal(err, string(said))
+	}
+	for _, step := range leaked(t, db) {
+		equal(t, strings.HasPrefix(step["site"].(string), self+"+0x"), true)
+	}
+	if cli := os.Getenv("MEMTRACER_CLI"); cli != "" {
+		told, err := exec.Command(cli, "steps", db).Output()
+		must(t, err)
+		// Names need libdw.
+		equal(t, regexp.MustCompile(`native_leak|\+0x`).Match(told), true)
 	}
 }
 
@@ -238,18 +289,4 @@ func Test_500_errors(t *testing.T) {
 	if _, err := Open(missing); !errors.Is(err, ErrIO) {
 		t.Fatal(err)
 	}
-}
-
-func Test_510_stop_twice(t *testing.T) {
-	tracer, _ := begin(t, nil)
-	must(t, tracer.Stop())
-	must(t, tracer.Stop())
-	equal(t, errors.Is(tracer.Mark("late"), ErrState), true)
-}
-
-func Test_610_fork(t *testing.T) {
-	tracer, db := begin(t, nil)
-	equal(t, native.MarkInChild(unsafe.Pointer(tracer.t)), ESTATE)
-	must(t, tracer.Stop())
-	equal(t, len(ask(t, db, "SELECT * FROM mark")), 0)
 }

@@ -16,13 +16,16 @@ import (
 
 // Counter is a counter of the program's own; the next sample stores what was set last.
 type Counter struct {
-	t      *Tracer
+	t      *state
 	number C.uint32_t
 }
 
 // AddCounter adds a counter, or finds the one of that name. An empty unit is "count".
 func (t *Tracer) AddCounter(name, unit, description string) (*Counter, error) {
-	c := &Counter{t: t}
+	c := &Counter{t: t.state}
+	if err := whole(name, unit, description); err != nil {
+		return nil, err
+	}
 	if unit == "" {
 		unit = "count"
 	}

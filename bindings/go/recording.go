@@ -37,6 +37,9 @@ type Recording struct {
 
 // Open opens a recording.
 func Open(path string) (*Recording, error) {
+	if err := whole(path); err != nil {
+		return nil, err
+	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
 	r := &Recording{}
@@ -72,6 +75,9 @@ func (r *Recording) Each(sql string, row func(Row) bool, params ...any) error {
 	defer r.mu.Unlock()
 	if r.r == nil {
 		return &Error{Code: ESTATE, Detail: "the recording is closed"}
+	}
+	if err := whole(sql); err != nil {
+		return err
 	}
 	text := C.CString(sql)
 	defer C.free(unsafe.Pointer(text))

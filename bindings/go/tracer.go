@@ -21,6 +21,10 @@ package memtracer
 import "C"
 
 import (
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -39,12 +43,35 @@ type Options struct {
 	Runtime       bool          // put what Go's runtime says of its memory beside the samples
 }
 
-// Tracer records until Stop.
+// Tracer records until Stop, or until it is collected.
 type Tracer struct {
-	mu      sync.RWMutex // held for writing while t is taken away
-	t       *C.tracer
+	*state
 	runtime *runtimeCounters
 	names   sync.Map // number of an own type → name
+}
+
+// state is what counters hold too, so that they do not hold the Tracer.
+type state struct {
+	mu sync.RWMutex // held for writing while t is taken away, or Tracer.runtime is changed
+	t  *C.tracer
+}
+
+// whole refuses texts of which C would read only the part before a NUL.
+func whole(texts ...string) error {
+	for _, text := range texts {
+		if strings.IndexByte(text, 0) >= 0 {
+			return &Error{Code: EINVAL, Detail: "the text has a NUL inside: " + strconv.Quote(text)}
+		}
+	}
+	return nil
+}
+
+// milliseconds that do not fit become a number that is refused.
+func milliseconds(d time.Duration) C.uint32_t {
+	if d < 0 || d.Milliseconds() > math.MaxUint32 {
+		return math.MaxUint32
+	}
+	return C.uint32_t(d.Milliseconds())
 }
 
 // Version of the C library.
@@ -58,10 +85,13 @@ func Start(path string, options *Options) (*Tracer, error) {
 	if options == nil {
 		options = &Options{}
 	}
+	if err := whole(path, options.Label); err != nil {
+		return nil, err
+	}
 	C.tracer_options_init(&o, C.uint32_t(unsafe.Sizeof(o)))
 	o.flags = C.uint32_t(options.Flags)
-	o.interval_ms = C.uint32_t(options.Interval.Milliseconds())
-	o.commit_ms = C.uint32_t(options.Commit.Milliseconds())
+	o.interval_ms = milliseconds(options.Interval)
+	o.commit_ms = milliseconds(options.Commit)
 	o.budget_ns = C.uint64_t(options.Budget.Nanoseconds())
 	o.max_file_bytes = C.uint64_t(options.MaxFileBytes)
 	o.pid = C.uint32_t(options.PID)
@@ -72,10 +102,11 @@ func Start(path string, options *Options) (*Tracer, error) {
 	}
 	file := C.CString(path)
 	defer C.free(unsafe.Pointer(file))
-	t := &Tracer{}
+	t := &Tracer{state: &state{}}
 	if err := check(func() C.int { return C.tracer_start(file, &o, &t.t) }); err != nil {
 		return nil, err
 	}
+	runtime.SetFinalizer(t, func(t *Tracer) { t.Stop() })
 	if options.Runtime {
 		if err := t.watchRuntime(options.Interval); err != nil {
 			t.Stop()
@@ -103,7 +134,7 @@ func (t *Tracer) Stop() error {
 }
 
 // with calls C with the tracer, unless it is stopped.
-func (t *Tracer) with(call func(*C.tracer) C.int) error {
+func (t *state) with(call func(*C.tracer) C.int) error {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if t.t == nil {
@@ -112,8 +143,16 @@ func (t *Tracer) with(call func(*C.tracer) C.int) error {
 	return check(func() C.int { return call(t.t) })
 }
 
+func (t *Tracer) with(call func(*C.tracer) C.int) error {
+	defer runtime.KeepAlive(t) // a Tracer that nobody holds is not stopped before the call is done
+	return t.state.with(call)
+}
+
 // Mark notes that something happened now.
 func (t *Tracer) Mark(label string) error {
+	if err := whole(label); err != nil {
+		return err
+	}
 	text := C.CString(label)
 	defer C.free(unsafe.Pointer(text))
 	t.count()
@@ -144,6 +183,9 @@ func (t *Tracer) Resume() error {
 // AddType adds a memory type of the program's own, or finds the one of that name.
 func (t *Tracer) AddType(name, description string) (uint32, error) {
 	var number C.uint32_t
+	if err := whole(name, description); err != nil {
+		return 0, err
+	}
 	cName, cDescription := C.CString(name), C.CString(description)
 	defer C.free(unsafe.Pointer(cName))
 	defer C.free(unsafe.Pointer(cDescription))
@@ -160,6 +202,9 @@ func (t *Tracer) AddType(name, description string) (uint32, error) {
 // address is kept: unclaim before the memory goes. Memory of C is claimed by unsafe.Slice.
 func (t *Tracer) Claim(memory []byte, typ uint32, label string) error {
 	var cLabel *C.char
+	if err := whole(label); err != nil {
+		return err
+	}
 	if label != "" {
 		cLabel = C.CString(label)
 		defer C.free(unsafe.Pointer(cLabel))

@@ -20,6 +20,8 @@ export interface Options {
   pid?: number
   /** Bits F_… of `constants`. */
   flags?: number
+  /** With F_STACKS: the least malloc() that counts; default 128 KiB. */
+  stackMinBytes?: number
   /** Puts what V8 says of its heap beside the samples; default false. */
   runtimeCounters?: boolean
 }

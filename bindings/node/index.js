@@ -33,89 +33,122 @@ const RUNTIME = {
   array_buffers: ['memory of ArrayBuffer and Buffer', (h, m) => m.arrayBuffers],
 }
 
+function refuse(code, message) {
+  throw Object.assign(new Error(message), { code })
+}
+
+// C reads a text up to the first NUL.
+function whole(text) {
+  return typeof text === 'string' && text.includes('\0')
+    ? refuse('TRACER_EINVAL', 'the text has a NUL inside: ' + JSON.stringify(text)) : text
+}
+
+// The handle, while C knows it.
+function open({ handle }) {
+  return native.running(handle) ? handle : refuse('TRACER_ESTATE', 'the tracer is stopped')
+}
+
 class Counter {
   constructor(tracer, name, unit, description) {
-    this.tracer = tracer
-    this.id = native.counterAdd(tracer.handle, name, unit, description)
+    this.handle = open(tracer)
+    this.id = native.counterAdd(this.handle, whole(name), whole(unit), whole(description))
   }
 
   /** The value as of now; the next sample stores it. */
   set(value) {
-    native.counterSet(this.tracer.handle, this.id, value)
+    native.counterSet(open(this), this.id, value)
+  }
+}
+
+// Sets what V8 says once an interval, until stopped or until nobody holds the tracer any more.
+class Runtime {
+  constructor(tracer) {
+    this.kinds = Object.entries(RUNTIME).map(([name, [description, read]]) =>
+      [new Counter(tracer, name, 'bytes', description), read])
+    this.count()
+  }
+
+  // Apart from the constructor, whose closures hold the tracer.
+  watch(held, intervalMs) {
+    this.timer = setInterval(() => held.deref() ? this.count() : this.stop(), intervalMs)
+    this.timer.unref()
+    return this
+  }
+
+  count() {
+    const heap = v8.getHeapStatistics()
+    const memory = process.memoryUsage()
+    try {
+      for (const [counter, read] of this.kinds) counter.set(read(heap, memory))
+    } catch {
+      this.stop() // recording has ended by itself, as stop() of the tracer will say
+    }
+  }
+
+  stop() {
+    clearInterval(this.timer)
   }
 }
 
 class Tracer {
-  /** Records this process (or `pid`) into the file `path` until stop(). */
+  /** Records this process (or `pid`) into the file `path` until stop(), or until it is collected. */
   constructor(path, options = {}) {
-    this.handle = native.start(String(path), options, options.label)
+    this.handle = native.start(whole(String(path)), options, whole(options.label))
     this.types = { ...TYPES }
-    if (options.runtimeCounters) this.watchRuntime(options.intervalMs || 1000)
-  }
-
-  watchRuntime(intervalMs) {
-    this.runtime = Object.entries(RUNTIME).map(([name, [description, read]]) =>
-      [new Counter(this, name, 'bytes', description), read])
-    this.timer = setInterval(() => this.countRuntime(), intervalMs)
-    this.timer.unref()
-    this.countRuntime()
-  }
-
-  countRuntime() {
-    if (!this.runtime || !this.handle) return
-    const heap = v8.getHeapStatistics()
-    const memory = process.memoryUsage()
-    for (const [counter, read] of this.runtime) counter.set(read(heap, memory))
+    if (options.runtimeCounters)
+      this.runtime = new Runtime(this).watch(new WeakRef(this), options.intervalMs || 1000)
   }
 
   /** Takes a last sample and closes the file. Stopping again does nothing. */
   stop() {
-    if (!this.handle) return
-    clearInterval(this.timer)
+    if (!native.running(this.handle)) return
+    if (this.runtime) this.runtime.stop()
     this.countRuntime()
-    const handle = this.handle
-    this.handle = undefined
-    native.stop(handle)
+    native.stop(this.handle)
+  }
+
+  countRuntime() {
+    if (this.runtime && native.running(this.handle)) this.runtime.count()
   }
 
   /** Notes that something happened now. */
   mark(label) {
     this.countRuntime()
-    native.mark(this.handle, label)
+    native.mark(open(this), whole(label))
   }
 
   /** Takes one full sample now, and waits for it. */
   sample() {
     this.countRuntime()
-    native.sample(this.handle)
+    native.sample(open(this))
   }
 
   flush() {
-    native.flush(this.handle)
+    native.flush(open(this))
   }
 
   pause() {
-    native.pause(this.handle)
+    native.pause(open(this))
   }
 
   resume() {
-    native.resume(this.handle)
+    native.resume(open(this))
   }
 
   /** Adds a memory type of the program's own, or finds the one of that name. */
   addType(name, description) {
-    const type = native.typeAdd(this.handle, name, description)
+    const type = native.typeAdd(open(this), whole(name), whole(description))
     this.types[type] = name
     return type
   }
 
   /** The memory of an ArrayBuffer or Buffer belongs to `type` from the next sample on. */
   claim(buffer, type, label) {
-    native.claim(this.handle, buffer, type, label)
+    native.claim(open(this), buffer, type, whole(label))
   }
 
   unclaim(buffer) {
-    native.unclaim(this.handle, buffer)
+    native.unclaim(open(this), buffer)
   }
 
   /** Adds a counter of the program's own, or finds the one of that name. */
@@ -126,7 +159,7 @@ class Tracer {
   /** {type: {column: bytes or null}} of the newest sample. */
   totals() {
     const result = {}
-    for (const [type, known, ...values] of native.totals(this.handle))
+    for (const [type, known, ...values] of native.totals(open(this)))
       result[this.types[type] || String(type)] = Object.fromEntries(
         COLUMNS.map((c, i) => [c, (known >>> i) & 1 ? values[i] : null]))
     return result
@@ -134,19 +167,19 @@ class Tracer {
 
   /** What the tracer did and cost. */
   stats() {
-    const stats = native.stats(this.handle)
+    const stats = native.stats(open(this))
     return { ...stats, state: STATES[stats.state] || String(stats.state) }
   }
 
   lastProblem() {
-    return native.lastProblem(this.handle)
+    return native.lastProblem(open(this))
   }
 }
 
 class Recording {
   /** Opens a memtracer file read-only, also while it is being recorded. */
   constructor(path) {
-    this.handle = native.readerOpen(String(path))
+    this.handle = native.readerOpen(whole(String(path)))
   }
 
   /** Runs one SELECT, or a query that memtracer brings by its name; rows as objects. */

@@ -228,9 +228,9 @@ TRACER_API int tracer_resume(tracer *t);
 /* ---- what the program knows ------------------------------------------------------------ */
 
 /* Notes that something happened now: "command 1", "reload", "cache filled". Never waits for a
- * sample or the file; a sample follows soon. `label` is cut at 255 bytes; NULL or empty is
- * EINVAL. At most 1024 marks wait for the sampler; more give ELIMIT and are counted.
- * Since 0.1. */
+ * sample or the file; a sample follows soon. `label` is cut at 255 bytes, before a character of
+ * UTF-8 that would be split; NULL or empty is EINVAL. At most 1024 marks wait for the sampler; more
+ * give ELIMIT and are counted. Since 0.1. */
 TRACER_API int tracer_mark(tracer *t, const char *label);
 
 /* Adds a memory type of the program's own, or finds the one of that name. `name` is 1 to 31

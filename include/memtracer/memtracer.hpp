@@ -63,6 +63,13 @@ inline void check(int code, std::error_code &ec) noexcept
     ec.assign(code, category());
 }
 
+// The text as C takes it. NULL where it goes on after a NUL, which C would not see: what needs a
+// text refuses that with TRACER_EINVAL.
+inline const char *c_text(const std::string &text) noexcept
+{
+    return text.find('\0') == std::string::npos ? text.c_str() : nullptr;
+}
+
 // Options with their defaults; the fields are those of tracer_options.
 struct options : tracer_options {
     options()
@@ -101,15 +108,15 @@ class trace
     trace() noexcept = default;
     explicit trace(const std::string &path)
     {
-        check(tracer_start(path.c_str(), nullptr, &t_));
+        check(tracer_start(c_text(path), nullptr, &t_));
     }
     trace(const std::string &path, const tracer_options &o)
     {
-        check(tracer_start(path.c_str(), &o, &t_));
+        check(tracer_start(c_text(path), &o, &t_));
     }
     trace(const std::string &path, const tracer_options &o, std::error_code &ec) noexcept
     {
-        check(tracer_start(path.c_str(), &o, &t_), ec);
+        check(tracer_start(c_text(path), &o, &t_), ec);
     }
     trace(const trace &) = delete;
     trace &operator=(const trace &) = delete;
@@ -178,17 +185,17 @@ class trace
     }
     void mark(const std::string &label)
     {
-        check(tracer_mark(t_, label.c_str()));
+        check(tracer_mark(t_, c_text(label)));
     }
     void mark(const std::string &label, std::error_code &ec) noexcept
     {
-        check(tracer_mark(t_, label.c_str()), ec);
+        check(tracer_mark(t_, c_text(label)), ec);
     }
 
     std::uint32_t add_type(const std::string &name, const std::string &description = std::string())
     {
         std::uint32_t type = 0;
-        check(tracer_type_add(t_, name.c_str(), description.c_str(), &type));
+        check(tracer_type_add(t_, c_text(name), description.c_str(), &type));
         return type;
     }
     void claim(const void *addr, std::size_t bytes, std::uint32_t type, const char *label = nullptr)
@@ -204,14 +211,14 @@ class trace
                         const std::string &description = std::string())
     {
         std::uint32_t number = 0;
-        check(tracer_counter_add(t_, name.c_str(), unit.c_str(), description.c_str(), &number));
+        check(tracer_counter_add(t_, c_text(name), unit.c_str(), description.c_str(), &number));
         return counter(t_, number);
     }
     counter add_counter(const std::string &name, const std::string &unit,
                         const std::string &description, std::error_code &ec) noexcept
     {
         std::uint32_t number = 0;
-        check(tracer_counter_add(t_, name.c_str(), unit.c_str(), description.c_str(), &number), ec);
+        check(tracer_counter_add(t_, c_text(name), unit.c_str(), description.c_str(), &number), ec);
         return counter(t_, number);
     }
 
@@ -324,11 +331,11 @@ class recording
   public:
     explicit recording(const std::string &path)
     {
-        check(tracer_reader_open(path.c_str(), &r_));
+        check(tracer_reader_open(c_text(path), &r_));
     }
     recording(const std::string &path, std::error_code &ec) noexcept
     {
-        check(tracer_reader_open(path.c_str(), &r_), ec);
+        check(tracer_reader_open(c_text(path), &r_), ec);
     }
     recording(const recording &) = delete;
     recording &operator=(const recording &) = delete;
@@ -354,7 +361,7 @@ class recording
     std::vector<row> rows(const std::string &sql) const
     {
         answer a;
-        check(tracer_reader_query(r_, sql.c_str(), nullptr, 0, add, &a));
+        check(tracer_reader_query(r_, c_text(sql), nullptr, 0, add, &a));
         if (a.failure)
             std::rethrow_exception(a.failure);
         return std::move(a.rows);

@@ -8,6 +8,7 @@
 
 #include "api/registry.h"
 #include "base/error.h"
+#include "base/label.h"
 
 enum ask { ASK_SAMPLE, ASK_FLUSH };
 
@@ -103,7 +104,7 @@ int tracer_mark(tracer *t, const char *label)
     mark.wall_ns = mt_os_wall_ns();
     mark.t_ns = mt_os_monotonic_ns() - t->start_monotonic_ns;
     mark.tid = mt_os_thread_id();
-    snprintf(mark.label, sizeof(mark.label), "%s", label);
+    mt_label_copy(mark.label, sizeof(mark.label), label);
     mt_os_lock_acquire(t->lock);
     if (t->phase != MT_PHASE_RUNNING) {
         error = refusal(t);
@@ -149,8 +150,8 @@ static int add_type(tracer *t, const char *name, const char *description, uint32
                             (int)MT_USER_TYPES);
     if (i == t->n_types) {
         snprintf(t->types[i].name, sizeof(t->types[i].name), "%s", name);
-        snprintf(t->types[i].description, sizeof(t->types[i].description), "%s",
-                 description ? description : "");
+        mt_label_copy(t->types[i].description, sizeof(t->types[i].description),
+                      description ? description : "");
         t->n_types++;
     }
     *out_type = MT_TYPE_USER_FIRST + i;
@@ -231,7 +232,7 @@ int tracer_claim(tracer *t, const void *addr, size_t bytes, uint32_t type, const
         if (!label)
             label = mt_type_name(type) ? mt_type_name(type)
                                        : t->types[type - TRACER_TYPE_USER_FIRST].name;
-        snprintf(c->label, sizeof(c->label), "%s", label);
+        mt_label_copy(c->label, sizeof(c->label), label);
         t->claims_changed = true;
     }
     mt_os_lock_release(t->lock);

@@ -7,6 +7,7 @@
 
 #include "api/registry.h"
 #include "base/error.h"
+#include "base/label.h"
 
 static const char *const built_in[] = {
 #define MT_COUNTER(name, id, text, unit, description) text,
@@ -73,7 +74,7 @@ int tracer_counter_add(tracer *t, const char *name, const char *unit, const char
         return mt_error_set(TRACER_EINVAL, "out_counter is NULL");
     snprintf(words.name, sizeof(words.name), "%s", name);
     snprintf(words.unit, sizeof(words.unit), "%s", unit);
-    snprintf(words.description, sizeof(words.description), "%s", description ? description : "");
+    mt_label_copy(words.description, sizeof(words.description), description ? description : "");
     mt_os_lock_acquire(t->lock);
     error = add_counter(t, &words, out_counter);
     mt_os_lock_release(t->lock);

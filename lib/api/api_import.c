@@ -10,6 +10,7 @@
 
 #include "base/compiler.h"
 #include "base/error.h"
+#include "base/label.h"
 #include "base/memory.h"
 #include "base/os/os.h"
 #include "base/sized.h"
@@ -52,10 +53,10 @@ static const struct mt_sized kind = MT_SIZED(tracer_import_options, fields);
 
 static void set_facts(tracer_import *i, const tracer_import_options *o)
 {
-    snprintf(i->label, sizeof(i->label), "%s", o->label && o->label[0] ? o->label : "import");
+    mt_label_copy(i->label, sizeof(i->label), o->label && o->label[0] ? o->label : "import");
     mt_os_facts_read(mt_os_process_id(), &i->facts);
     i->facts.exe[0] = i->facts.allocator[0] = '\0';
-    snprintf(i->facts.name, sizeof(i->facts.name), "%.63s", i->label);
+    mt_label_copy(i->facts.name, sizeof(i->facts.name), i->label);
     i->facts.cgroup_limit_bytes = o->limit_bytes > 0 ? o->limit_bytes : -1;
     i->facts.host_memory_bytes = i->facts.address_limit_bytes = i->facts.data_limit_bytes = -1;
     i->facts.parent_pid = i->facts.process_start_ns = -1;
@@ -239,7 +240,7 @@ int tracer_import_mark(tracer_import *i, int64_t wall_ns, const char *label)
         error = tracer_import_life(i, wall_ns);
     if (error)
         return error;
-    snprintf(text, sizeof(text), "%s", label);
+    mt_label_copy(text, sizeof(text), label);
     error = mt_recorder_mark(i->recorder, wall_ns - i->info.start_wall_ns, wall_ns, 0, text);
     if (error && !i->failed)
         i->failed = error;

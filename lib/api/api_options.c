@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/label.h"
 #include "base/sized.h"
 #include "trace/trace.h"
 
@@ -112,7 +113,7 @@ int mt_options_take(struct tracer *t, const tracer_options *given)
     if (error)
         return error;
     if (t->options.label) {
-        snprintf(t->label_text, sizeof(t->label_text), "%s", t->options.label);
+        mt_label_copy(t->label_text, sizeof(t->label_text), t->options.label);
         t->options.label = t->label_text;
     }
     return TRACER_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* api: what the tracer knows, copied out of the shared part. Called by the host, any thread. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "api/registry.h"
 #include "base/error.h"
+#include "base/label.h"
 #include "base/sized.h"
 
 static const struct mt_field totals_fields[] = {
@@ -93,7 +93,7 @@ int tracer_last_problem(tracer *t, char *text, size_t text_bytes)
         return mt_error_set(TRACER_EINVAL, "text: give a buffer of at least one byte");
     mt_os_lock_acquire(t->lock);
     mt_registry_look(t);
-    snprintf(text, text_bytes, "%s", t->problem);
+    mt_label_copy(text, text_bytes, t->problem);
     mt_os_lock_release(t->lock);
     return TRACER_OK;
 }

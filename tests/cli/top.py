@@ -117,6 +117,20 @@ def check_looks(memtracer, fixture, env):
         need(not re.search(rb"\x1b\[[0-9;]*m", t.text), "no colours", t.text)
 
 
+def check_poor_terminals(memtracer, fixture, env):
+    """Narrow ones keep the columns with numbers; where the cursor cannot be placed nothing tries."""
+    t = Terminal([memtracer, "top", fixture], dict(env, COLUMNS="40"))
+    t.until(b"q quits")
+    t.end(b"q")
+    need(max(map(cells, frames(t.text)[0])) <= 40, "40 cells", t.text)
+    t = Terminal([memtracer, "top", fixture], dict(env, TERM="dumb"))
+    t.until(b"\ntotal ")
+    need(t.process.wait(LIMIT) == 0, "one frame is all")
+    need(b"\x1b" not in t.text, "no escapes", t.text)
+    os.close(t.master)
+    os.close(t.slave)
+
+
 def check_process(memtracer, env, folder):
     env = dict(env, TMPDIR=folder)
     with subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE,
@@ -144,6 +158,7 @@ def main():
         golden.make_fixture(memtracer, fixture)
         check_leaving(memtracer, fixture, env)
         check_looks(memtracer, fixture, env)
+        check_poor_terminals(memtracer, fixture, env)
         os.mkdir(os.path.join(folder, "tmp"))
         check_process(memtracer, env, os.path.join(folder, "tmp"))
 

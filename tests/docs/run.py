@@ -3,7 +3,8 @@
 """Is what the documents show true? run.py lint|sql|columns|commands|c MEMTRACER SOURCE PAGES [CC...]
 
 lint      mandoc finds no error or warning in any page; each function has one
-sql       each SELECT of README.md and the pages runs on a recording and is one statement
+sql       each SELECT of the READMEs, the pages and the examples runs on a recording and is one
+          statement
 columns   the table of the columns of memory_event has each column of the view, and those that an
           event tracer's users know
 commands  each `memtracer …` they show has a command and options that exist
@@ -31,9 +32,15 @@ def read(path):
 
 
 def blocks(path):
-    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown."""
+    """What stands apart from the prose: displays of mdoc, indented blocks of Markdown (readme.py has
+    those between fences) and of comments."""
     text = read(path)
+    if path.endswith(".c"):
+        found = re.findall(r"(?:^ \*     .*\n)+", text, re.M)
+        return [re.sub(r"(?m)^ \*     (sqlite3|memtracer)?", lambda m: "$ " + m[1] if m[1] else "", b)
+                for b in found]
     if path.endswith(".md"):
+        text = re.sub(r"(?ms)^```.*?^```$", "", text)
         found = re.findall(r"(?:^(?:    .*)?\n)+", text, re.M)
         return [re.sub(r"(?m)^    ", "", b).strip("\n") for b in found if b.strip()]
     found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed", text, re.M | re.S)
@@ -46,7 +53,7 @@ def blocks(path):
 def statements(text):
     """SELECTs on lines of their own, and those handed to sqlite3 or memtracer sql."""
     found = re.findall(r"^SELECT .*?;$", text, re.M | re.S)
-    for line in re.findall(r"^\$ ((?:sqlite3|memtracer sql) .*)", text, re.M):
+    for line in re.findall(r"^\$ ((?:sqlite3|memtracer sql) [^$]*)", text, re.M):
         found += [w for w in shlex.split(line) if w.startswith("SELECT")]
     return found
 
@@ -88,7 +95,7 @@ def check_columns(paths, memtracer, *_):
 
 
 def shown_commands(path):
-    text = read(path)
+    text = "\n".join(blocks(path)) if path.endswith(".c") else read(path)
     found = re.findall(r"^\s*(?:\.Dl )?\$ (memtracer .*)$", text, re.M)
     if path.endswith(".md"):
         found += re.findall(r"`(memtracer [a-z].*?)`", text.replace("\n", " "))
@@ -146,7 +153,7 @@ def check_c(paths, _, source, cc):
 
 
 def check_lint(paths, _, source, __):
-    pages = [p for p in paths if not p.endswith(".md")]
+    pages = [p for p in paths if not p.endswith((".md", ".c"))]
     names = set(re.findall(r"^\s*(tracer_\w+);", read(source + "/lib/memtracer.map"), re.M))
     found = {os.path.basename(p)[:-2] for p in pages if p.endswith(".3")}
     if names != found:
@@ -164,7 +171,8 @@ def check_lint(paths, _, source, __):
 def main():
     kind, memtracer, source, pages, cc = (*sys.argv[1:5], sys.argv[5:])
     paths = [source + "/README.md", source + "/man/memtracer.1", source + "/man/memtracer.7"]
-    paths += sorted(glob.glob(pages + "/tracer_*.3"))
+    paths += sorted(glob.glob(pages + "/tracer_*.3") + glob.glob(source + "/examples/*.c") +
+                    glob.glob(source + "/bindings/*/README.md"))
     check = {"lint": check_lint, "sql": check_sql, "columns": check_columns,
              "commands": check_commands, "c": check_c}[kind]
     n = check(paths, os.path.abspath(memtracer), os.path.abspath(source), cc)

@@ -53,7 +53,8 @@ def soname(build, source, _):
 EXPECTED = {
     "runtime": r"lib/.*libmemtracer\.so\.\d+(\.\d+\.\d+)?$",
     "devel": r"include/memtracer/\w+\.hp?p?$|lib/.*libmemtracer\.(a|so)$|"
-             r"lib/.*memtracer\.pc$|lib/.*cmake/memtracer/\w+\.cmake$|share/man/man3/\w+\.3$|share/memtracer/schema\.sql$",
+             r"lib/.*memtracer\.pc$|lib/.*cmake/memtracer/\w+\.cmake$|share/man/man3/\w+\.3$|share/memtracer/schema\.sql$|"
+             r"share/memtracer/bindings/.*\.(go|mod|js|mjs|json|ts|c|h|pyi?|typed|toml|rs)$",
     "tools": r"bin/memtracer$|lib/.*libmemtracer-(preload|stacks)\.so$|"
              r"share/man/man[17]/memtracer\.[17]$|share/(bash-completion|zsh|doc|memtracer/(postgresql|prometheus))/.*$",
 }
@@ -99,8 +100,9 @@ def one_build(source, at):
     """{name: hash} of the libraries, built from a copy of the source at another place."""
     os.makedirs(os.path.dirname(at[0]), exist_ok=True)
     shutil.copytree(source, at[0], ignore=lambda folder, names: [
-        n for n in names if n.startswith((".git", "build", "target", "node_modules"))
-        or os.path.exists(os.path.join(folder, n, "meson-private"))])
+        n for n in names if os.path.isdir(os.path.join(folder, n)) and (
+            n.startswith((".git", "build", "target", "node_modules"))
+            or os.path.exists(os.path.join(folder, n, "meson-private")))])
     run(meson() + ["setup", at[1], at[0], "-Dtests=disabled", "-Dtools=disabled",
                    "-Dexamples=disabled"], stdout=subprocess.DEVNULL)
     names = ["lib/libmemtracer.so." + version(source), "lib/libmemtracer.a"]

@@ -20,8 +20,11 @@ static bool taken;
 
 bool screen_begin(void)
 {
+    const char *term = getenv("TERM");
     struct termios now;
 
+    if (!term || !strcmp(term, "dumb")) /* knows no place but the next line */
+        return false;
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &before))
         return false;
     now = before;

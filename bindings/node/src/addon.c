@@ -75,19 +75,38 @@ static tracer *handle(napi_env env, napi_value v)
     return napi_get_value_external(env, v, &data) == napi_ok ? ((struct box *)data)->t : NULL;
 }
 
+/* running(handle) → false once it is stopped */
+static napi_value running(napi_env env, napi_callback_info info)
+{
+    napi_value v[ARGUMENTS_MAX], result = NULL;
+
+    addon_arguments(env, info, v);
+    napi_get_boolean(env, handle(env, v[0]) != NULL, &result);
+    return result;
+}
+
 static napi_value answer(napi_env env, int error)
 {
     return error ? addon_throw(env, error) : NULL;
 }
 
+/* What does not fit becomes a number that is refused. */
+static uint32_t small_field(napi_env env, napi_value object, const char *name)
+{
+    int64_t number = addon_field(env, object, name);
+
+    return number < 0 || number > UINT32_MAX ? UINT32_MAX : (uint32_t)number;
+}
+
 static void take_options(napi_env env, napi_value object, tracer_options *o)
 {
-    o->flags = (uint32_t)addon_field(env, object, "flags");
-    o->interval_ms = (uint32_t)addon_field(env, object, "intervalMs");
-    o->commit_ms = (uint32_t)addon_field(env, object, "commitMs");
+    o->flags = small_field(env, object, "flags");
+    o->interval_ms = small_field(env, object, "intervalMs");
+    o->commit_ms = small_field(env, object, "commitMs");
     o->budget_ns = (uint64_t)addon_field(env, object, "budgetNs");
     o->max_file_bytes = (uint64_t)addon_field(env, object, "maxFileBytes");
-    o->pid = (uint32_t)addon_field(env, object, "pid");
+    o->pid = small_field(env, object, "pid");
+    o->stack_min_bytes = (uint64_t)addon_field(env, object, "stackMinBytes");
 }
 
 /* start(path, options, label) → handle */
@@ -275,9 +294,10 @@ static napi_value totals(napi_env env, napi_callback_info info)
 
         napi_create_array(env, &row);
         for (uint32_t c = 0; c < TRACER_COLUMN_LARGEST + 3; c++) {
-            napi_create_double(env, c == 0   ? rows[i].type
-                                    : c == 1 ? rows[i].known
-                                             : (double)columns[c - 2],
+            napi_create_double(env,
+                               c == 0   ? rows[i].type
+                               : c == 1 ? rows[i].known
+                                        : (double)columns[c - 2],
                                &number);
             napi_set_element(env, row, c, number);
         }
@@ -343,6 +363,7 @@ NAPI_MODULE_INIT()
     const napi_property_descriptor all[] = {
         EXPORT("start", start),
         EXPORT("stop", stop),
+        EXPORT("running", running),
         EXPORT("sample", sample),
         EXPORT("flush", flush),
         EXPORT("pause", pause),

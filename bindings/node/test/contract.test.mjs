@@ -1,45 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The scenarios of bindings/contract/README.md in Node.
+// The scenarios of bindings/contract/README.md in Node; those of careless use are in
+// hostile.test.mjs.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
-import { createRequire } from 'node:module'
-import os from 'node:os'
 import path from 'node:path'
-import test from 'node:test'
 import { constants, Recording, Tracer, version } from '../index.mjs'
-
-const require = createRequire(import.meta.url)
-const native = require(process.env.MEMTRACER_TEST_ADDON || '../build/native.node')
-const MIB = 1 << 20
-
-function scenario(name, body) {
-  test(name, (context) => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'memtracer-'))
-    try {
-      return body({ folder, db: path.join(folder, 't.db'), skip: (why) => context.skip(why) })
-    } finally {
-      fs.rmSync(folder, { recursive: true })
-    }
-  })
-}
-
-function ask(db, sql) {
-  const recording = new Recording(db)
-  try {
-    return recording.rows(sql)
-  } finally {
-    recording.close()
-  }
-}
+import { leak, leaker } from './leaker.mjs'
+import { addon, ask, MIB, native, near, require, scenario } from './support.mjs'
 
 function resident(t) {
   t.sample()
   return Object.values(t.totals()).reduce((sum, row) => sum + (row.ws || 0), 0)
-}
-
-function near(value, expected, tolerance) {
-  assert.ok(Math.abs(value - expected) <= tolerance, `${value} is not ${expected} ± ${tolerance}`)
 }
 
 scenario('test_010_load', () => {
@@ -64,6 +36,8 @@ scenario('test_110_defaults', ({ db }) => {
 
 scenario('test_120_options', ({ db }) => {
   assert.throws(() => new Tracer(db, { flags: 0x80000000 }), { code: 'TRACER_EINVAL' })
+  for (const intervalMs of [-1, 2 ** 32 + 1000])
+    assert.throws(() => new Tracer(db, { intervalMs }), { code: 'TRACER_EINVAL' })
   assert.ok(!fs.existsSync(db))
 })
 
@@ -124,25 +98,35 @@ scenario('test_310_shrink', ({ db }) => {
   t.stop()
 })
 
-scenario('test_320_native_leak', ({ db }) => {
-  const t = new Tracer(db, { runtimeCounters: true })
-  t.sample()
-  for (let i = 0; i < 6; i++) {
-    t.mark('call of the addon')
-    native.leak(4 * MIB)
-    t.sample()
-  }
-  t.stop()
+// The steps that the file has of leak().
+function leaked(db) {
   const story = Object.fromEntries(ask(db, 'heap_story').map((r) => [r.name, r.grew]))
   near(story.heap, 24 * MIB, MIB)
   assert.ok(Math.abs(story.v8_heap_used) < 2 * MIB, 'the runtime: ' + story.v8_heap_used)
   assert.ok(Math.abs(story.array_buffers) < MIB, 'its buffers: ' + story.array_buffers)
-  const steps = ask(db, "SELECT mark, bytes FROM punctuated_growth WHERE type = 'heap'")
+  const steps = ask(db, "SELECT mark, bytes, site FROM punctuated_growth WHERE type = 'heap'")
   assert.equal(steps.length, 6)
   for (const step of steps) {
     assert.equal(step.mark, 'call of the addon')
     near(step.bytes, 4 * MIB, MIB / 2)
   }
+  return steps
+}
+
+scenario('test_320_native_leak', ({ db }) => {
+  leak(db)
+  leaked(db)
+})
+
+scenario('test_321_leak_site', ({ db, skip }) => {
+  const stacks = process.env.MEMTRACER_STACKS
+  if (!stacks) return skip('MEMTRACER_STACKS does not name libmemtracer-stacks')
+  execFileSync(process.execPath, [leaker, db, constants.F_STACKS],
+    { env: { ...process.env, LD_PRELOAD: stacks }, stdio: 'inherit' })
+  for (const step of leaked(db)) assert.ok(step.site.startsWith(addon + '+0x'), step.site)
+  if (!process.env.MEMTRACER_CLI) return
+  const told = execFileSync(process.env.MEMTRACER_CLI, ['steps', '--json', db])
+  for (const step of JSON.parse(told).steps) assert.match(step.site, /^leak |\+0x/) // needs libdw
 })
 
 scenario('test_400_read', ({ db, skip }) => {
@@ -160,19 +144,4 @@ scenario('test_500_errors', ({ folder }) => {
   assert.throws(() => new Tracer(missing), (e) =>
     e instanceof Error && e.code === 'TRACER_EIO' && e.message.includes(missing))
   assert.throws(() => new Recording(missing), { code: 'TRACER_EIO' })
-})
-
-scenario('test_510_stop_twice', ({ db }) => {
-  const t = new Tracer(db)
-  t.stop()
-  t.stop()
-  assert.throws(() => t.mark('late'), { code: 'TRACER_EINVAL' })
-})
-
-scenario('test_610_fork', ({ db }) => {
-  const t = new Tracer(db)
-  const code = native.markInChild(t.handle)
-  t.stop()
-  assert.equal(code, constants.ESTATE)
-  assert.deepEqual(ask(db, 'SELECT label FROM mark'), [])
 })

@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import tracemalloc
+import weakref
 
 from . import constants
 from ._library import COLUMNS, Options, Stats, Totals, TypeBytes, TYPE_CAPACITY, library
@@ -30,11 +31,11 @@ _STATES = {value: name[6:].lower() for name, value in vars(constants).items()
 class Error(Exception):
     """A failed call: `name` is TRACER_E…, `code` its number, the text names the thing."""
 
-    def __init__(self, code):
+    def __init__(self, code, detail=None):
         lib = library()
         self.code = code
         self.name = (lib.tracer_error_name(code) or b"?").decode()
-        super().__init__(lib.tracer_last_error().decode("utf-8", "replace") or self.name)
+        super().__init__(detail or lib.tracer_last_error().decode("utf-8", "replace") or self.name)
 
 
 def _check(code):
@@ -47,22 +48,61 @@ def version():
     return library().tracer_version_string().decode()
 
 
+def _whole(words):
+    """C reads up to the first NUL."""
+    if words and b"\0" in words:
+        raise Error(constants.EINVAL, "the text has a NUL inside: %r" % words)
+    return words
+
+
 def _words(text):
-    return None if text is None else os.fsencode(text)
+    """UTF-8, or the bytes that a Recording could not read as such."""
+    return _whole(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+
+
+class _Handle:
+    """What C knows the tracer by. It is shared with counters and with what stops the tracer when
+    nobody holds it any more."""
+
+    def __init__(self):
+        self.t = ctypes.c_void_p()
+        self.runtime = None
+
+    def call(self, verb, *arguments):
+        if not self.t:
+            raise Error(constants.ESTATE, "the tracer is stopped")
+        _check(getattr(library(), "tracer_" + verb)(self.t, *arguments))
+
+    def count(self):
+        if self.runtime:
+            self.runtime.count()
+
+    def stop(self):
+        runtime, self.runtime = self.runtime, None
+        if runtime:
+            runtime.stop()
+        t, self.t = self.t, ctypes.c_void_p()
+        _check(library().tracer_stop(t))
+
+    def forget(self):
+        try:
+            self.stop()
+        except Error:  # nobody is there to be told
+            pass
 
 
 class Counter:
     """A counter of the program's own; the next sample stores what was set last."""
 
     def __init__(self, tracer, name, unit, description):
-        self._tracer = tracer
+        self._handle = tracer._handle
         number = ctypes.c_uint32()
-        _check(library().tracer_counter_add(tracer._t, _words(name), _words(unit),
-                                            _words(description), ctypes.byref(number)))
+        self._handle.call("counter_add", _words(name), _words(unit), _words(description),
+                          ctypes.byref(number))
         self.id = number.value
 
     def set(self, value):
-        _check(library().tracer_counter_set(self._tracer._t, self.id, value))
+        self._handle.call("counter_set", self.id, value)
 
 
 class _Runtime:
@@ -92,7 +132,8 @@ class _Runtime:
 
     def stop(self):
         self._end.set()
-        self._thread.join()
+        if self._thread is not threading.current_thread():  # which may be the one that collects
+            self._thread.join()
         try:
             self.count()
         except Error:
@@ -108,30 +149,32 @@ def _range(buffer):
 
 
 class Tracer:
-    """Records this process (or `pid`) into the file `path` until stop() or the end of `with`.
+    """Records this process (or `pid`) into the file `path` until stop(), the end of `with` or of
+    the program, or until nobody holds it any more.
 
     interval_ms: between ticks, default 1000. label: names the run. flags: F_… of constants.
+    stack_min_bytes: with F_STACKS, the least malloc() that counts; default 128 KiB.
     runtime_counters: puts the number of Python's blocks, and what tracemalloc traces while it is
     started, beside the samples.
     """
 
     def __init__(self, path, *, interval_ms=0, commit_ms=0, budget_ns=0, max_file_bytes=0,
-                 label=None, pid=0, flags=0, runtime_counters=False):
-        self._t = ctypes.c_void_p()
-        self._runtime = None
+                 label=None, pid=0, flags=0, stack_min_bytes=0, runtime_counters=False):
+        self._handle = _Handle()
         self._names = {}
+        for name, value in (("flags", flags), ("interval_ms", interval_ms),
+                            ("commit_ms", commit_ms), ("pid", pid)):
+            if not 0 <= value < 1 << 32:
+                raise Error(constants.EINVAL, "%s is %d, which is out of range" % (name, value))
         options = Options(size=ctypes.sizeof(Options), flags=flags, interval_ms=interval_ms,
                           commit_ms=commit_ms, budget_ns=budget_ns,
-                          max_file_bytes=max_file_bytes,
-                          label=os.fsencode(label) if label else None, pid=pid)
-        _check(library().tracer_start(os.fsencode(path), ctypes.byref(options),
-                                      ctypes.byref(self._t)))
+                          max_file_bytes=max_file_bytes, label=_words(label) if label else None,
+                          pid=pid, stack_min_bytes=stack_min_bytes)
+        _check(library().tracer_start(_whole(os.fsencode(path)), ctypes.byref(options),
+                                      ctypes.byref(self._handle.t)))
+        weakref.finalize(self, self._handle.forget)
         if runtime_counters:
-            self._runtime = _Runtime(self, interval_ms or 1000)
-
-    def _count(self):
-        if self._runtime:
-            self._runtime.count()
+            self._handle.runtime = _Runtime(self, interval_ms or 1000)
 
     def __enter__(self):
         return self
@@ -141,45 +184,40 @@ class Tracer:
 
     def stop(self):
         """Takes a last sample and closes the file. Stopping again does nothing."""
-        runtime, self._runtime = self._runtime, None
-        if runtime:
-            runtime.stop()
-        t, self._t = self._t, ctypes.c_void_p()
-        _check(library().tracer_stop(t))
+        self._handle.stop()
 
     def mark(self, label):
         """Notes that something happened now."""
-        self._count()
-        _check(library().tracer_mark(self._t, os.fsencode(label)))
+        self._handle.count()
+        self._handle.call("mark", _words(label))
 
     def sample(self):
         """Takes one full sample now."""
-        self._count()
-        _check(library().tracer_sample(self._t))
+        self._handle.count()
+        self._handle.call("sample")
 
     def flush(self):
-        _check(library().tracer_flush(self._t))
+        self._handle.call("flush")
 
     def pause(self):
-        _check(library().tracer_pause(self._t))
+        self._handle.call("pause")
 
     def resume(self):
-        _check(library().tracer_resume(self._t))
+        self._handle.call("resume")
 
     def add_type(self, name, description=None):
         """Adds a memory type of the program's own, or finds the one of that name."""
         number = ctypes.c_uint32()
-        _check(library().tracer_type_add(self._t, _words(name), _words(description),
-                                         ctypes.byref(number)))
+        self._handle.call("type_add", _words(name), _words(description), ctypes.byref(number))
         self._names[number.value] = name
         return number.value
 
     def claim(self, buffer, type_id, label=None):
         """A writable buffer, or (address, bytes), belongs to the type from the next tick on."""
-        _check(library().tracer_claim(self._t, *_range(buffer), type_id, _words(label)))
+        self._handle.call("claim", *_range(buffer), type_id, _words(label))
 
     def unclaim(self, buffer):
-        _check(library().tracer_unclaim(self._t, *_range(buffer)))
+        self._handle.call("unclaim", *_range(buffer))
 
     def add_counter(self, name, unit="count", description=None):
         """Adds a counter of the program's own, or finds the one of that name."""
@@ -188,14 +226,14 @@ class Tracer:
     def last_problem(self):
         """The newest problem in one sentence, empty when there was none."""
         text = ctypes.create_string_buffer(512)
-        _check(library().tracer_last_problem(self._t, text, len(text)))
+        self._handle.call("last_problem", text, len(text))
         return text.value.decode("utf-8", "replace")
 
     def totals(self):
         """{type: {column: bytes or None}} of the newest sample."""
         rows = (TypeBytes * TYPE_CAPACITY)()
         totals = Totals(size=ctypes.sizeof(Totals), capacity=TYPE_CAPACITY, types=rows)
-        _check(library().tracer_get_totals(self._t, ctypes.byref(totals)))
+        self._handle.call("get_totals", ctypes.byref(totals))
         result = {}
         for row in rows[:totals.n_types]:
             name = library().tracer_type_name(row.type)
@@ -206,7 +244,7 @@ class Tracer:
     def stats(self):
         """What the tracer did and cost."""
         stats = Stats(size=ctypes.sizeof(Stats))
-        _check(library().tracer_get_stats(self._t, ctypes.byref(stats)))
+        self._handle.call("get_stats", ctypes.byref(stats))
         result = {name: getattr(stats, name) for name, _ in Stats._fields_[2:]}
         result["state"] = _STATES.get(stats.state, str(stats.state))
         return result

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Reading a recording with the standard library alone."""
+import os
 import pathlib
 import sqlite3
 
@@ -14,13 +15,21 @@ class Recording:
     """
 
     def __init__(self, path):
+        os.stat(path)
         uri = pathlib.Path(path).resolve().as_uri()
         self.connection = sqlite3.connect(uri + "?mode=ro", uri=True)
         self.connection.row_factory = sqlite3.Row
-        found = self.connection.execute("PRAGMA application_id").fetchone()[0]
-        if found != APPLICATION_ID:
+        # Labels are any bytes: of what is no UTF-8 comes a str that mark() turns into them again.
+        self.connection.text_factory = lambda b: b.decode("utf-8", "surrogateescape")
+        if not self._is_ours():
             self.connection.close()
             raise ValueError("%s is not a memtracer file" % path)
+
+    def _is_ours(self):
+        try:
+            return self.connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+        except sqlite3.DatabaseError:
+            return False
 
     def __enter__(self):
         return self

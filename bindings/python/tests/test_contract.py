@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The scenarios of bindings/contract/README.md in Python."""
-import importlib.util
+import gc
 import json
 import mmap
 import os
@@ -10,10 +10,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-import tracemalloc
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import leaker
 import memtracer
 
 MIB = 1 << 20
@@ -54,6 +54,10 @@ class Contract(unittest.TestCase):
         with self.assertRaises(memtracer.Error) as e:
             memtracer.Tracer(self.db, flags=1 << 31)
         self.assertEqual(e.exception.name, "TRACER_EINVAL")
+        for interval in (-1, (1 << 32) + 1000):
+            with self.assertRaises(memtracer.Error) as e:
+                memtracer.Tracer(self.db, interval_ms=interval)
+            self.assertEqual(e.exception.name, "TRACER_EINVAL")
         self.assertFalse(os.path.exists(self.db))
 
     def test_200_mark(self):
@@ -122,21 +126,10 @@ class Contract(unittest.TestCase):
         path = os.path.join(self.folder.name, "native.so")
         subprocess.run(["cc", "-O2", "-fPIC", "-shared", "-I" + include, source, "-o", path],
                        check=True)
-        spec = importlib.util.spec_from_file_location("native", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
+        return path
 
-    def test_320_native_leak(self):
-        native = self.extension()
-        tracemalloc.start()
-        self.addCleanup(tracemalloc.stop)
-        with memtracer.Tracer(self.db, runtime_counters=True) as t:
-            t.sample()
-            for _ in range(6):
-                t.mark("call of C")
-                native.leak(4 * MIB)
-                t.sample()
+    def leaked(self):
+        """The steps that the file has of leaker.leak()."""
         with memtracer.Recording(self.db) as r:
             grew = {row["name"]: row["grew"] for row in r.rows(r.query("heap_story"))}
             steps = [s for s in r.steps() if s["type"] == "heap"]
@@ -145,6 +138,26 @@ class Contract(unittest.TestCase):
         self.assertEqual([s["mark"] for s in steps], ["call of C"] * 6)
         for step in steps:
             self.assertAlmostEqual(step["bytes"], 4 * MIB, delta=MIB / 2)
+        return steps
+
+    def test_320_native_leak(self):
+        leaker.leak(self.extension(), self.db)
+        self.leaked()
+
+    def test_321_leak_site(self):
+        if "MEMTRACER_STACKS" not in os.environ:
+            self.skipTest("MEMTRACER_STACKS does not name libmemtracer-stacks")
+        extension = self.extension()
+        subprocess.run([sys.executable, leaker.__file__, extension, self.db,
+                        str(memtracer.constants.F_STACKS)], check=True,
+                       env=dict(os.environ, LD_PRELOAD=os.environ["MEMTRACER_STACKS"]))
+        for step in self.leaked():
+            self.assertTrue(step["site"].startswith(extension + "+0x"), step)
+        if "MEMTRACER_CLI" in os.environ:
+            told = subprocess.run([os.environ["MEMTRACER_CLI"], "steps", "--json", self.db],
+                                  stdout=subprocess.PIPE, check=True).stdout
+            for step in json.loads(told)["steps"]:
+                self.assertRegex(step["site"], r"^leak |\+0x")  # names need libdw
 
     def test_400_read(self):
         memtracer.Tracer(self.db).stop()
@@ -167,10 +180,80 @@ class Contract(unittest.TestCase):
         self.assertEqual(e.exception.name, "TRACER_EIO")
         self.assertIn(path, str(e.exception))
 
+    def test_501_not_a_recording(self):
+        with open(self.db, "w") as f:
+            f.write("a letter")
+        with self.assertRaises(memtracer.Error) as e:
+            memtracer.Tracer(self.db)
+        self.assertEqual(e.exception.name, "TRACER_EDB")
+        with self.assertRaisesRegex(ValueError, "not a memtracer file"):
+            memtracer.Recording(self.db)
+        with open(self.db) as f:
+            self.assertEqual(f.read(), "a letter")
+        with self.assertRaises(FileNotFoundError):
+            memtracer.Recording(self.db + ".none")
+
+    def refused(self, name, call, *arguments):
+        with self.assertRaises(memtracer.Error) as e:
+            call(*arguments)
+        self.assertEqual(e.exception.name, name)
+
     def test_510_stop_twice(self):
         t = memtracer.Tracer(self.db)
         t.stop()
         t.stop()
+
+    def test_511_after_stop(self):
+        t = memtracer.Tracer(self.db)
+        counter = t.add_counter("entries")
+        t.stop()
+        for call, *arguments in ((t.mark, "late"), (t.sample,), (t.flush,), (t.pause,), (t.resume,),
+                                 (t.totals,), (t.stats,), (t.last_problem,), (t.add_type, "late"),
+                                 (t.add_counter, "late"), (counter.set, 1),
+                                 (t.claim, bytearray(9), memtracer.constants.TYPE_HEAP)):
+            self.refused("TRACER_ESTATE", call, *arguments)
+        self.assertEqual(self.ask("SELECT * FROM mark"), [])
+
+    def test_520_start_twice(self):
+        with memtracer.Tracer(self.db) as t:
+            self.refused("TRACER_ESTATE", memtracer.Tracer, self.db)
+            t.mark("goes on")
+        self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
+                         [{"label": "goes on", "state": "stopped"}])
+
+    def test_530_long_label(self):
+        with memtracer.Tracer(self.db, label="€" * 1000) as t:
+            t.mark("x" + "ü" * 1000)
+        self.assertEqual(self.ask("SELECT label FROM mark"), [{"label": "x" + "ü" * 127}])
+        label = self.ask("SELECT label FROM run")[0]["label"]
+        self.assertEqual(label, "€" * len(label))
+
+    def test_540_no_utf8(self):
+        with memtracer.Tracer(self.db) as t:
+            t.mark(b"a \xff\xfe b")
+        label = self.ask("SELECT label FROM mark")[0]["label"]
+        self.assertEqual(label, "a \udcff\udcfe b")
+        with memtracer.Tracer(self.db) as t:
+            t.mark(label)
+        self.assertEqual(self.ask("SELECT DISTINCT hex(label) AS h FROM mark"),
+                         [{"h": "6120FFFE2062"}])
+
+    def test_550_nul_inside(self):
+        with memtracer.Tracer(self.db) as t:
+            self.refused("TRACER_EINVAL", t.mark, "a\0b")
+            self.refused("TRACER_EINVAL", t.add_type, "a\0b")
+            self.refused("TRACER_EINVAL", memtracer.Tracer, self.db + "\0b")
+        self.assertEqual(self.ask("SELECT * FROM mark"), [])
+        self.assertEqual(os.listdir(self.folder.name), ["t.db"])
+
+    def test_560_forgotten(self):
+        t = memtracer.Tracer(self.db, runtime_counters=True)
+        t.mark("then forgotten")
+        del t
+        gc.collect()
+        self.assertEqual(os.listdir(self.folder.name), ["t.db"])
+        self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
+                         [{"label": "then forgotten", "state": "stopped"}])
 
     def test_610_fork(self):
         t = memtracer.Tracer(self.db)
@@ -183,6 +266,25 @@ class Contract(unittest.TestCase):
             os._exit(2)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         t.stop()
+
+    def test_611_own_in_child(self):
+        t = memtracer.Tracer(self.db, runtime_counters=True)
+        other = self.db + ".child"
+        pid = os.fork()
+        if pid == 0:
+            try:
+                t.stop()
+                with memtracer.Tracer(other, runtime_counters=True) as own:
+                    own.mark("child")
+                os._exit(0)
+            finally:
+                os._exit(1)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        t.mark("parent")
+        t.stop()
+        for self.db, label in ((self.db, "parent"), (other, "child")):
+            self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
+                             [{"label": label, "state": "stopped"}])
 
 
 if __name__ == "__main__":

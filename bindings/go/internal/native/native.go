@@ -33,15 +33,42 @@ static void *native_map(size_t bytes)
     return memset(block, 1, bytes);
 }
 
-static int native_mark_in_child(void *t)
+static int native_exit_code(pid_t pid)
 {
     int status = 0;
+
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
+}
+
+static int native_mark_in_child(void *t)
+{
     pid_t pid = fork();
 
     if (pid == 0)
         _exit(-tracer_mark(t, "child"));
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
+    return native_exit_code(pid);
+}
+
+static int native_record(void *inherited, const char *path)
+{
+    tracer *own;
+    int error = tracer_stop(inherited);
+
+    if (!error)
+        error = tracer_start(path, NULL, &own);
+    if (!error)
+        error = tracer_mark(own, "child");
+    return error ? error : tracer_stop(own);
+}
+
+static int native_record_in_child(void *t, const char *path)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(-native_record(t, path));
+    return native_exit_code(pid);
 }
 */
 import "C"
@@ -66,4 +93,12 @@ func Unmap(at unsafe.Pointer, bytes int) {
 // MarkInChild is what tracer_mark returns in a forked child.
 func MarkInChild(tracer unsafe.Pointer) int {
 	return int(C.native_mark_in_child(tracer))
+}
+
+// RecordInChild is 0 when a forked child could stop the tracer and record into a file of its own.
+// Go itself does not live on there: its threads are gone.
+func RecordInChild(tracer unsafe.Pointer, path string) int {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	return int(C.native_record_in_child(tracer, text))
 }

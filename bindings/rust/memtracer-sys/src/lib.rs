@@ -35,6 +35,7 @@ pub struct tracer_options {
     pub label: *const c_char,
     pub pid: u32,
     pub reserved: u32,
+    pub stack_min_bytes: u64,
 }
 
 /// The states are in the order of [`COLUMNS`].

@@ -25,6 +25,8 @@ pub struct Options {
     pub label: Option<String>,
     /// Another process, watched from outside.
     pub pid: u32,
+    /// With `TRACER_F_STACKS`: the least `malloc()` that counts; 128 KiB.
+    pub stack_min_bytes: u64,
 }
 
 /// What the tracer did and cost.
@@ -61,9 +63,23 @@ struct Ending {
 }
 
 struct Watcher {
+    process: u32,
     ending: Arc<Ending>,
     thread: JoinHandle<()>,
     count: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Watcher {
+    /// A forked child has the handle of the thread, but not the thread.
+    fn end(self) {
+        if self.process != std::process::id() {
+            return;
+        }
+        (self.count)();
+        *self.ending.asked.lock().unwrap_or_else(|e| e.into_inner()) = true;
+        self.ending.changed.notify_all();
+        let _ = self.thread.join();
+    }
 }
 
 /// A running tracer; dropping it stops it.
@@ -123,6 +139,7 @@ impl Tracer {
             label: label.as_ref().map_or(ptr::null(), |l| l.as_ptr()),
             pid: options.pid,
             reserved: 0,
+            stack_min_bytes: options.stack_min_bytes,
         };
         let mut t = ptr::null_mut();
         check(unsafe { sys::tracer_start(path.as_ptr(), &c, &mut t) })?;
@@ -144,10 +161,7 @@ impl Tracer {
             return Ok(());
         }
         if let Some(watcher) = self.watcher.lock().unwrap_or_else(|e| e.into_inner()).take() {
-            (watcher.count)();
-            *watcher.ending.asked.lock().unwrap_or_else(|e| e.into_inner()) = true;
-            watcher.ending.changed.notify_all();
-            let _ = watcher.thread.join();
+            watcher.end();
         }
         check(unsafe { sys::tracer_stop(self.handle.0) })
     }
@@ -236,7 +250,7 @@ impl Tracer {
             move || watch(&ending, interval, &*count)
         });
         let mut place = self.watcher.lock().unwrap_or_else(|e| e.into_inner());
-        *place = Some(Watcher { ending, thread, count });
+        *place = Some(Watcher { process: std::process::id(), ending, thread, count });
         Ok(())
     }
 

@@ -1,64 +1,27 @@
 // SPDX-License-Identifier: MIT
-//! The scenarios of bindings/contract/README.md in Rust.
+//! The scenarios of bindings/contract/README.md in Rust; those of careless use are in hostile.rs.
+mod common;
+use common::{field, near, Place, MIB};
 use memtracer::{sys, CountingAllocator, Error, Options, Recording, Row, Tracer, Value};
-use std::path::PathBuf;
+use std::ffi::CString;
+use std::os::raw::c_char;
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator::system();
 
-/// Memory is one for the process: one scenario at a time.
-static ONE: Mutex<()> = Mutex::new(());
-const MIB: u64 = 1 << 20;
-
 extern "C" {
     fn malloc(bytes: usize) -> *mut u8;
-    fn fork() -> i32;
-    fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
-    fn _exit(code: i32) -> !;
     fn mmap(at: *mut u8, n: usize, prot: i32, flags: i32, fd: i32, offset: i64) -> *mut u8;
     fn munmap(at: *mut u8, n: usize) -> i32;
-}
-
-struct Place {
-    folder: PathBuf,
-    db: PathBuf,
-    _one: MutexGuard<'static, ()>,
-}
-
-impl Place {
-    fn new(name: &str) -> Place {
-        let one = ONE.lock().unwrap_or_else(|e| e.into_inner());
-        let folder = std::env::temp_dir().join(format!("memtracer-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Place { db: folder.join("t.db"), folder, _one: one }
-    }
-
-    fn ask(&self, sql: &str) -> Vec<Row> {
-        Recording::open(&self.db).unwrap().rows(sql).unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
-fn field<'a>(row: &'a Row, name: &str) -> &'a Value {
-    &row.iter().find(|(n, _)| n == name).unwrap().1
+    fn dlopen(path: *const c_char, flags: i32) -> *mut u8;
+    fn dlsym(library: *mut u8, name: *const c_char) -> *mut u8;
 }
 
 fn resident(t: &Tracer) -> i64 {
     t.sample().unwrap();
     t.totals().unwrap().iter().map(|row| row.get("ws").unwrap_or(0) as i64).sum()
-}
-
-fn near(value: i64, expected: u64, tolerance: u64) {
-    let off = (value - expected as i64).unsigned_abs();
-    assert!(off <= tolerance, "{value} is not {expected} ± {tolerance}");
 }
 
 fn touch(block: *mut u8, bytes: usize) {
@@ -100,6 +63,8 @@ fn test_120_options() {
     let options = Options { flags: 1 << 31, ..Options::default() };
     let error = Tracer::with(&p.db, &options).err().unwrap();
     assert_eq!((error.code(), error.name()), (sys::TRACER_EINVAL, "TRACER_EINVAL"));
+    let options = Options { interval: Duration::from_millis((1 << 32) + 1000), ..Options::default() };
+    assert_eq!(Tracer::with(&p.db, &options).err().unwrap().code(), sys::TRACER_EINVAL);
     assert!(!p.db.exists());
 }
 
@@ -174,18 +139,21 @@ fn test_310_shrink() {
     near(resident(&t), before as u64, 2 * MIB);
 }
 
-#[test]
-fn test_320_native_leak() {
-    let p = Place::new("320");
-    let t = Tracer::start(&p.db).unwrap();
+/// Six leaks by a function of C, each after a mark.
+fn leak_by(take: impl Fn(usize), db: &std::path::Path, flags: u32) {
+    let t = Tracer::with(db, &Options { flags, ..Options::default() }).unwrap();
     t.watch_allocator(&ALLOCATOR, Duration::from_millis(100)).unwrap();
     t.sample().unwrap();
     for _ in 0..6 {
         t.mark("call of C").unwrap();
-        touch(unsafe { malloc(4 << 20) }, 4 << 20);
+        take(4 << 20);
         t.sample().unwrap();
     }
     t.stop().unwrap();
+}
+
+/// The steps that the file has of that.
+fn leaked(p: &Place) -> Vec<Row> {
     let story = p.ask("heap_story");
     let grew = |name: &str| {
         let row = story.iter().find(|r| field(r, "name").as_str() == Some(name)).unwrap();
@@ -193,11 +161,51 @@ fn test_320_native_leak() {
     };
     near(grew("heap"), 24 * MIB, MIB);
     near(grew("rust_heap"), 0, MIB / 2);
-    let steps = p.ask("SELECT mark, bytes FROM punctuated_growth WHERE type = 'heap'");
+    let steps = p.ask("SELECT mark, bytes, site FROM punctuated_growth WHERE type = 'heap'");
     assert_eq!(steps.len(), 6);
     for step in &steps {
         assert_eq!(field(step, "mark").as_str(), Some("call of C"));
         near(field(step, "bytes").as_i64().unwrap(), 4 * MIB, MIB / 2);
+    }
+    steps
+}
+
+#[test]
+fn test_320_native_leak() {
+    let p = Place::new("320");
+    leak_by(|bytes| touch(unsafe { malloc(bytes) }, bytes), &p.db, 0);
+    leaked(&p);
+}
+
+/// A plugin of C leaks, in a process that runs this test again under libmemtracer-stacks.
+#[test]
+fn test_321_leak_site() {
+    let p = Place::new("321");
+    let (Ok(stacks), Ok(plugin)) =
+        (std::env::var("MEMTRACER_STACKS"), std::env::var("MEMTRACER_TEST_PLUGIN"))
+    else {
+        return;
+    };
+    if let Ok(db) = std::env::var("MEMTRACER_LEAK_INTO") {
+        let (path, name) = (CString::new(plugin).unwrap(), CString::new("contract_leak").unwrap());
+        let leak: extern "C" fn(usize) =
+            unsafe { std::mem::transmute(dlsym(dlopen(path.as_ptr(), 2), name.as_ptr())) };
+        return leak_by(|bytes| leak(bytes), db.as_ref(), sys::TRACER_F_STACKS);
+    }
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "test_321_leak_site"])
+        .env("LD_PRELOAD", stacks)
+        .env("MEMTRACER_LEAK_INTO", &p.db)
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{child:?}");
+    for step in leaked(&p) {
+        assert!(field(&step, "site").as_str().unwrap().starts_with(&format!("{plugin}+0x")));
+    }
+    if let Ok(cli) = std::env::var("MEMTRACER_CLI") {
+        let out = Command::new(cli).arg("steps").arg(&p.db).output().unwrap();
+        let told = String::from_utf8(out.stdout).unwrap();
+        assert!(told.contains("contract_leak") || told.contains("+0x"), "{told}"); // needs libdw
     }
 }
 
@@ -243,30 +251,4 @@ fn test_500_errors() {
     assert_eq!(error.downcast_ref::<Error>().unwrap().code(), sys::TRACER_EIO);
     assert!(error.to_string().contains(missing.to_str().unwrap()));
     assert_eq!(Recording::open(&missing).err().unwrap().code(), sys::TRACER_EIO);
-}
-
-#[test]
-fn test_510_stop_twice() {
-    let p = Place::new("510");
-    let t = Tracer::start(&p.db).unwrap();
-    assert_eq!(unsafe { sys::tracer_stop(t.as_ptr()) }, sys::TRACER_OK);
-    assert_eq!(t.mark("late").unwrap_err().code(), sys::TRACER_ESTATE);
-    assert_eq!(t.stop().unwrap_err().code(), sys::TRACER_ESTATE);
-}
-
-#[test]
-fn test_610_fork() {
-    let p = Place::new("610");
-    let t = Tracer::start(&p.db).unwrap();
-    let mut status = 0;
-    unsafe {
-        let pid = fork();
-        if pid == 0 {
-            _exit(-sys::tracer_mark(t.as_ptr(), b"child\0".as_ptr().cast()));
-        }
-        waitpid(pid, &mut status, 0);
-    }
-    assert_eq!(status >> 8, -sys::TRACER_ESTATE);
-    t.stop().unwrap();
-    assert!(p.ask("SELECT * FROM mark").is_empty());
 }
