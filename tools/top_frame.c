@@ -215,7 +215,7 @@ static void put_table(struct frame *f)
 {
     const struct top_view *v = f->view;
     size_t n = f->n_rows;
-    char window[HUMAN_BYTES], heading[LEAD_WIDTH + HUMAN_BYTES];
+    char window[HUMAN_BYTES], heading[LEAD_WIDTH + 2 * HUMAN_BYTES];
 
     if (v->lines && n > (v->lines > FIXED_LINES ? v->lines - FIXED_LINES : 1))
         n = v->lines > FIXED_LINES ? v->lines - FIXED_LINES : 1;

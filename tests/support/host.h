@@ -32,7 +32,6 @@ static inline void host_skipped(void **state)
     skip();
 }
 
-
 static char host_dir[256];
 static char host_db[300];
 
