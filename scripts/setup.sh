@@ -35,6 +35,7 @@ packaging_programs()
     have cmake || echo cmake
     have abidw || echo abigail-tools
     have mandoc || echo mandoc
+    have zsh || echo zsh
     have lintian || echo lintian
     have dpkg-buildpackage || echo dpkg-dev
     have dh || echo debhelper
