@@ -158,7 +158,7 @@ static void another_process_is_watched(void **state)
     assert_true(stack.size_bytes >= MIB);
     TerminateProcess(child.hProcess, 0);
     WaitForSingleObject(child.hProcess, INFINITE);
-    for (int i = 0; i < 100 && stats.state != TRACER_STATE_ENDED; i++) {
+    for (int i = 0; i < 1000 && stats.state != TRACER_STATE_ENDED; i++) {
         Sleep(50);
         assert_int_equal(tracer_get_stats(t, &stats), 0);
     }
