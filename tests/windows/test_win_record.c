@@ -90,9 +90,13 @@ static void an_interval_of_0_is_a_second(void **state)
 static void no_deadline_is_lost(void **state)
 {
     tracer *t = host_start(10, 0);
+    tracer_stats stats = {.size = sizeof(stats)};
 
     (void)state;
-    Sleep(1500);
+    do { /* however slow the machine is: the first look is none of those with a deadline */
+        Sleep(1500);
+        assert_int_equal(tracer_get_stats(t, &stats), 0);
+    } while (stats.n_ticks < 10);
     assert_int_equal(tracer_stop(t), 0);
     assert_int_equal(host_ask("SELECT sum(ticks + missed) BETWEEN "
                               "max(until_ns - cost_wall_ns) / 10000000 - 2 AND "
@@ -154,7 +158,7 @@ static void another_process_is_watched(void **state)
     assert_true(stack.size_bytes >= MIB);
     TerminateProcess(child.hProcess, 0);
     WaitForSingleObject(child.hProcess, INFINITE);
-    for (int i = 0; i < 100 && stats.state != TRACER_STATE_ENDED; i++) {
+    for (int i = 0; i < 1000 && stats.state != TRACER_STATE_ENDED; i++) {
         Sleep(50);
         assert_int_equal(tracer_get_stats(t, &stats), 0);
     }
