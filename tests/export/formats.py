@@ -61,7 +61,10 @@ def check_lines(path, text):
 def check_perfetto(path, text):
     events = json.loads(text)["traceEvents"]
     counters = [e for e in events if e["ph"] == "C"]
-    check(all(e["ts"] >= 0 and e["pid"] for e in events), "trace events: ts and pid")
+    check(all(e["ts"] >= 0 and e["pid"] and e["cat"] for e in events), "trace events: ts, pid, cat")
+    check(all(0 <= e["tid"] < 1 << 32 for e in events), "Perfetto keeps threads in 32 bits")
+    named = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    check({named.get(e["tid"]) for e in events if e["ph"] == "X"} == {"steps of heap"}, "tracks")
     heap = [e["args"]["ws"] for e in counters if e["name"] == "heap" and e["pid"] == 2]
     check(heap == [w for w, in ask(path, "SELECT ws FROM memory WHERE run = 2 AND type = 'heap'"
                                          " ORDER BY t_s")], "trace events: the heap's track")
