@@ -2,8 +2,11 @@
 /* tools: memtracer export: a recording in the formats of other programs.
  * In: a file, a format. Out: that format on stdout or in a file, which is whole or not there.
  * The formats are in export_*.c. */
+#include <stdlib.h>
+
 #include "export.h"
 #include "moment.h"
+#include "one_run.h"
 #include "options.h"
 
 static const char help[] =
@@ -33,8 +36,13 @@ static const char help[] =
 
 int export_ask(struct exporting *e, const char *sql, tracer_row_fn row, void *user)
 {
+    char *of_run = e->answer->run ? one_run_sql(sql) : NULL;
+    int code;
+
     answer_bind(e->answer, e->answer->run);
-    return answer_ask(e->answer, sql, row, user);
+    code = answer_ask(e->answer, of_run ? of_run : sql, row, user);
+    free(of_run);
+    return code;
 }
 
 struct wish {

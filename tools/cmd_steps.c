@@ -2,7 +2,10 @@
 /* tools: memtracer steps: memory that grew in discrete steps and was kept; suspects beside it.
  * In: the views punctuated_growth and leak_suspects. Out: two tables. The judgement is the
  * views' alone, so that plain sqlite3 says the same. */
+#include <stdlib.h>
+
 #include "answer.h"
+#include "one_run.h"
 #include "options.h"
 #include "symbols.h"
 
@@ -60,6 +63,18 @@ static const struct table_column suspect_columns[] = {
     {"Per hour", CELL_BYTES}, {"Steps", CELL_NUMBER}, {NULL, CELL_SECONDS}, {NULL, CELL_NUMBER},
 };
 
+static int rows(struct answer *a, const char *key, const char *sql,
+                const struct table_column *columns, size_t *n)
+{
+    char *of_run = a->run ? one_run_sql(sql) : NULL;
+    int code;
+
+    answer_bind(a, a->run);
+    code = answer_rows(a, key, of_run ? of_run : sql, columns, n);
+    free(of_run);
+    return code;
+}
+
 static int steps(struct answer *a, void *unused)
 {
     struct symbols_editor editor = {symbols_new(), true, ""};
@@ -71,18 +86,16 @@ static int steps(struct answer *a, void *unused)
     (void)unused;
     if (a->json)
         json_open(&a->out, NULL, '{');
-    answer_bind(a, a->run);
     a->edit = symbols_edit;
     a->edit_user = &editor;
     if (!code)
-        code = answer_rows(a, "steps", sql_steps, exact ? site_columns : step_columns, &n_steps);
+        code = rows(a, "steps", sql_steps, exact ? site_columns : step_columns, &n_steps);
     a->edit = NULL;
     symbols_free(editor.symbols);
     if (!code && !a->json && n_steps)
         putchar('\n');
-    answer_bind(a, a->run);
     if (!code)
-        code = answer_rows(a, "suspects", sql_suspects, suspect_columns, &n_suspects);
+        code = rows(a, "suspects", sql_suspects, suspect_columns, &n_suspects);
     if (a->json)
         json_close(&a->out, '}');
     if (code || n_steps || n_suspects)

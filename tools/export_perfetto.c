@@ -20,12 +20,38 @@ static void put_time(struct json *j, const char *key, int64_t ns)
     json_real(j, key, (double)ns / 1e3);
 }
 
-static void event_open(struct events *v, const char *phase, const tracer_value *values)
+static void event_open(struct events *v, const char *phase, const char *category,
+                       const tracer_value *values, int64_t tid)
 {
     json_open(&v->j, NULL, '{');
     json_string(&v->j, "ph", phase);
+    json_string(&v->j, "cat", category);
     json_integer(&v->j, "pid", values[0].integer);
+    json_integer(&v->j, "tid", tid);
     put_time(&v->j, "ts", values[1].integer - v->origin_ns);
+}
+
+/* Perfetto wants threads by numbers that fit in 32 bits, are not negative, and name one thread in
+ * all processes: so steps get numbers that no system gives. */
+static int64_t step_track(int64_t run, int64_t type)
+{
+    return (INT64_C(1) << 30 | run * TRACER_TYPE_CAPACITY | type) & UINT32_MAX;
+}
+
+/* run, t, type's number, "steps of TYPE" */
+static int put_track(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *values)
+{
+    struct events *v = user;
+
+    (void)n_columns, (void)names;
+    event_open(v, "M", "__metadata", values, step_track(values[0].integer, values[2].integer));
+    json_string(&v->j, "name", "thread_name");
+    json_open(&v->j, "args", '{');
+    json_text(&v->j, "name", values[3].bytes, values[3].n_bytes);
+    json_close(&v->j, '}');
+    json_close(&v->j, '}');
+    return !work_step(v->e->work);
 }
 
 /* run, t, label, pid, host */
@@ -37,7 +63,7 @@ static int put_process(void *user, uint32_t n_columns, const char *const *names,
     (void)n_columns, (void)names;
     if (!v->origin_ns)
         v->origin_ns = values[1].integer;
-    event_open(v, "M", values);
+    event_open(v, "M", "__metadata", values, values[0].integer);
     json_string(&v->j, "name", "process_name");
     json_open(&v->j, "args", '{');
     json_text(&v->j, "name", values[2].bytes, values[2].n_bytes);
@@ -52,7 +78,7 @@ static int put_counter(void *user, uint32_t n_columns, const char *const *names,
 {
     struct events *v = user;
 
-    event_open(v, "C", values);
+    event_open(v, "C", "memory", values, values[0].integer);
     json_text(&v->j, "name", values[2].bytes, values[2].n_bytes);
     json_open(&v->j, "args", '{');
     for (uint32_t i = 3; i < n_columns; i++)
@@ -70,10 +96,8 @@ static int put_mark(void *user, uint32_t n_columns, const char *const *names,
     struct events *v = user;
 
     (void)n_columns, (void)names;
-    event_open(v, "i", values);
-    json_integer(&v->j, "tid", values[3].integer);
+    event_open(v, "i", "mark", values, values[3].integer);
     json_string(&v->j, "s", "p");
-    json_string(&v->j, "cat", "mark");
     json_text(&v->j, "name", values[2].bytes, values[2].n_bytes);
     json_close(&v->j, '}');
     return !work_step(v->e->work);
@@ -86,10 +110,8 @@ static int put_step(void *user, uint32_t n_columns, const char *const *names,
     struct events *v = user;
 
     (void)n_columns, (void)names;
-    event_open(v, "X", values);
-    json_integer(&v->j, "tid", values[6].integer);
+    event_open(v, "X", "step", values, step_track(values[0].integer, values[6].integer));
     put_time(&v->j, "dur", values[3].integer);
-    json_string(&v->j, "cat", "step");
     json_text(&v->j, "name", values[2].bytes, values[2].n_bytes);
     json_open(&v->j, "args", '{');
     json_integer(&v->j, "bytes", values[4].integer);
@@ -116,8 +138,12 @@ int export_perfetto(struct exporting *e)
         {"SELECT r.id, r.start_wall_ns + m.t_ns, m.label, m.tid FROM mark m JOIN run r"
          " ON r.id = m.run WHERE ?1 IN (0, r.id) ORDER BY r.id, m.t_ns, m.id",
          put_mark},
+        {"SELECT DISTINCT r.id, r.start_wall_ns, t.id, 'steps of ' || t.name"
+         " FROM punctuated_growth g JOIN run r ON r.id = g.run JOIN type t ON t.name = g.type"
+         " WHERE ?1 IN (0, r.id) ORDER BY r.id, t.id",
+         put_track},
         {"SELECT r.id, r.start_wall_ns + b.t_ns, g.type || ' +' || (g.bytes / 1024) || ' KiB',"
-         " s.t_ns - b.t_ns, g.bytes, g.mark, -(SELECT t.id FROM type t WHERE t.name = g.type)"
+         " s.t_ns - b.t_ns, g.bytes, g.mark, (SELECT t.id FROM type t WHERE t.name = g.type)"
          " FROM punctuated_growth g JOIN run r ON r.id = g.run JOIN sample s ON s.id = g.sample"
          " JOIN sample b ON b.id = (SELECT p.id FROM sample p WHERE p.run = s.run AND p.t_ns < "
          "s.t_ns"
@@ -128,7 +154,6 @@ int export_perfetto(struct exporting *e)
     int code = TOOL_OK;
 
     json_open(&v.j, NULL, '{');
-    json_string(&v.j, "displayTimeUnit", "ms");
     json_open(&v.j, "traceEvents", '[');
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !code; i++)
         code = export_ask(e, parts[i].sql, parts[i].row, &v);

@@ -22,6 +22,21 @@ bool out_file_temporary(const char *path, char out[OUT_PATH_BYTES])
     return n > 0 && n < OUT_PATH_BYTES;
 }
 
+/* A recording took long to make, and a name is typed twice in a second: no page and no table
+ * replaces a database. */
+static bool is_database(const char *path)
+{
+    static const char magic[] = "SQLite format 3";
+    char begin[sizeof(magic)];
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(begin, 1, sizeof(begin), file) == sizeof(begin) &&
+              !memcmp(begin, magic, sizeof(magic));
+
+    if (file)
+        fclose(file);
+    return is;
+}
+
 int out_file_open(struct out_file *o, const char *path)
 {
     o->path = path;
@@ -30,6 +45,10 @@ int out_file_open(struct out_file *o, const char *path)
         return TOOL_OK;
     if (!out_file_temporary(path, o->temporary)) {
         complain("%s: the path is too long", path);
+        return TOOL_ENVIRONMENT;
+    }
+    if (is_database(path)) {
+        complain("%s is a database and is not replaced; choose another name", path);
         return TOOL_ENVIRONMENT;
     }
     o->file = fopen(o->temporary, "wb");
@@ -50,8 +69,8 @@ bool file_is_there(const char *path)
 
 int out_file_rename(const char *temporary, const char *path)
 {
-    /* Windows does not rename over a file that is there. */
-    if (!rename(temporary, path) || (!remove(path) && !rename(temporary, path)))
+    /* Windows does not rename over a file that is there. A folder is never removed. */
+    if (!rename(temporary, path) || (errno == EEXIST && !remove(path) && !rename(temporary, path)))
         return TOOL_OK;
     complain("%s: %s", path, strerror(errno));
     remove(temporary);

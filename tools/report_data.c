@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "memtracer/memtracer.h"
+#include "one_run.h"
 #include "options.h"
 #include "report.h"
 
@@ -80,11 +81,13 @@ static int put_row(void *user, uint32_t n_columns, const char *const *names,
 
 static int put_rows(struct data *d, const char *key, const char *sql)
 {
+    char *of_run = one_run_sql(sql);
     int code;
 
     json_open(&d->j, key, '[');
     answer_bind(d->r->answer, d->r->answer->run);
-    code = answer_ask(d->r->answer, sql, put_row, d);
+    code = answer_ask(d->r->answer, of_run, put_row, d);
+    free(of_run);
     json_close(&d->j, ']');
     return code;
 }

@@ -8,6 +8,7 @@
 
 #include "human.h"
 #include "judgement.h"
+#include "one_run.h"
 #include "options.h"
 #include "report.h"
 #include "symbols.h"
@@ -184,6 +185,7 @@ static int put_table(struct report *r, const struct table_source *s)
 {
     struct symbols_editor names = {.symbols = symbols_new(), .is_return = true};
     struct html_table t = {r, 0, &names};
+    char *sql = one_run_sql(s->sql);
     int code;
 
     fprintf(r->out, "<section aria-labelledby=\"h-%s\"><h2 id=\"h-%s\">%s</h2>\n", s->id, s->id,
@@ -197,7 +199,8 @@ static int put_table(struct report *r, const struct table_source *s)
     answer_bind(r->answer, r->answer->run);
     if (strstr(s->sql, "?2"))
         answer_bind(r->answer, r->last_sample);
-    code = answer_ask(r->answer, s->sql, put_row, &t);
+    code = answer_ask(r->answer, sql, put_row, &t);
+    free(sql);
     symbols_free(names.symbols);
     fputs(t.n_rows ? "</tbody></table></div>\n"
                    : "<tbody><tr><td>none</td></tr></tbody></table></div>\n",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "one_run.h"
 #include "options.h"
 #include "report.h"
 
@@ -132,6 +133,7 @@ static int choose(struct report *r, struct thinning *t)
 int report_thin(struct report *r, unsigned char **out, int64_t *n)
 {
     static struct thinning t;
+    char *sql;
     int64_t span[3] = {0, 0, 0};
     bool found;
     int code;
@@ -147,8 +149,9 @@ int report_thin(struct report *r, unsigned char **out, int64_t *n)
     t.span_ns = span[1] > span[0] ? span[1] - span[0] + 1 : 1;
     t.keep = need(calloc((size_t)t.n + 1, 1));
     answer_bind(r->answer, r->answer->run);
-    code =
-        answer_ask(r->answer, "SELECT sample FROM punctuated_growth WHERE run = ?1", take_step, &t);
+    sql = one_run_sql("SELECT sample FROM punctuated_growth WHERE run = ?1");
+    code = answer_ask(r->answer, sql, take_step, &t);
+    free(sql);
     if (!code && (r->full || t.n <= REPORT_MOST_MOMENTS))
         memset(t.keep, 1, (size_t)t.n);
     else if (!code)

@@ -75,7 +75,8 @@ static int authorize(void *user, int action, const char *a, const char *b, const
 
 int mt_read_error(tracer_reader *r, int rc)
 {
-    const char *text = sqlite3_errmsg(r->handle);
+    const char *text =
+        sqlite3_errcode(r->handle) ? sqlite3_errmsg(r->handle) : sqlite3_errstr(rc);
 
     switch (rc & 0xff) {
     case SQLITE_OK:

@@ -24,7 +24,8 @@ READERS = [
     "steps --json", "verdict", "verdict --json", "check", "check --json", "marks", "marks --json",
     "events --all", "events --all --json", "types", "types --json", "info", "info --json",
     "where 0x7f0000400010", "where 0x7f0000400010 --json", "diff start end",
-    "diff start end --json", "sql vmmap", "sql --list --json",
+    "diff start end --json", "sql vmmap", "sql --list --json", "export --csv", "export --lines",
+    "export --openmetrics", "export --perfetto", "export --memorytracer", "report", "merge",
 ]
 WRITERS = ["finish", "import", "run", "record"]
 EXIT_CODES = {0, 2, 3, 4}
@@ -119,6 +120,9 @@ def arguments(command, path, folder):
     words = command.split(" ")
     new = os.path.join(folder, "series.csv")
     return {"import": ["import", "--csv", new, "-o", path],
+            "export --lines": ["export", path, "--json"],
+            "export --memorytracer": ["export", path, "--memorytracer", path + ".csvs"],
+            "merge": ["merge", path + ".merged", path],
             "run": ["run", "-o", path, "--", "true"],
             "record": ["record", "--pid", str(os.getpid()), "-o", path, "--duration", "1ms"],
             }.get(command, [words[0], path] + words[1:])

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -61,7 +62,10 @@ def check_lines(path, text):
 def check_perfetto(path, text):
     events = json.loads(text)["traceEvents"]
     counters = [e for e in events if e["ph"] == "C"]
-    check(all(e["ts"] >= 0 and e["pid"] for e in events), "trace events: ts and pid")
+    check(all(e["ts"] >= 0 and e["pid"] and e["cat"] for e in events), "trace events: ts, pid, cat")
+    check(all(0 <= e["tid"] < 1 << 32 for e in events), "Perfetto keeps threads in 32 bits")
+    named = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    check({named.get(e["tid"]) for e in events if e["ph"] == "X"} == {"steps of heap"}, "tracks")
     heap = [e["args"]["ws"] for e in counters if e["name"] == "heap" and e["pid"] == 2]
     check(heap == [w for w, in ask(path, "SELECT ws FROM memory WHERE run = 2 AND type = 'heap'"
                                          " ORDER BY t_s")], "trace events: the heap's track")
@@ -114,6 +118,50 @@ def check_usage(memtracer, path):
     check(done.returncode == 2, "a run that is not there")
 
 
+def check_places(memtracer, path, folder):
+    """What is there already: a file is replaced, a folder and a database are not."""
+    old, place = os.path.join(folder, "old"), os.path.join(folder, "place")
+    os.mkdir(place)
+    with open(path, "rb") as f:
+        recording = f.read()
+    for command in (["export", path, "--csv"], ["export", path, "--perfetto"], ["report", path]):
+        with open(old, "w", encoding="utf-8") as f:
+            f.write("old")
+        done = subprocess.run([memtracer, *command, "-o", old], capture_output=True, text=True)
+        if "built without" in done.stderr:
+            continue
+        check(done.returncode == 0 and os.path.getsize(old) > 100, "%s: replaced" % command[0])
+        for wrong, words in ((place, "irectory"), (path, "is a database"),
+                             (os.path.join(folder, "none", "x"), "No such file")):
+            done = subprocess.run([memtracer, *command, "-o", wrong], capture_output=True, text=True)
+            check(done.returncode == 2 and words in done.stderr, "%s: %s" % (command, done.stderr))
+        check(os.path.isdir(place), "a folder was removed")
+        with open(path, "rb") as f:
+            check(f.read() == recording, "the recording was replaced")
+        check(not [n for n in os.listdir(folder) if n.endswith(".part")], "something is left over")
+    check(subprocess.run([memtracer, "merge", place, path], capture_output=True).returncode == 2 and
+          os.path.isdir(place), "merge: a folder")
+
+
+def check_full(memtracer, path, folder):
+    """As on a full disk: no more than 200 bytes can be written."""
+    def little():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    full = os.path.join(folder, "full")
+    os.mkdir(full)
+    out = os.path.join(full, "out")
+    for command in (["export", path, "--json", "-o", out], ["export", path, "--openmetrics", "-o", out],
+                    ["report", path, "-o", out], ["merge", out, path],
+                    ["export", path, "--memorytracer", out]):
+        done = subprocess.run([memtracer, *command], capture_output=True, text=True,
+                              preexec_fn=little, restore_signals=False)
+        check(done.returncode == 2 and done.stderr.startswith("memtracer: "),
+              "%s on a full disk: %d %s" % (command, done.returncode, done.stderr))
+        left = [n for _, _, names in os.walk(full) for n in names]
+        check(not left, "%s on a full disk leaves %s" % (command, left))
+
+
 def main():
     update, memtracer = "--update" in sys.argv, os.path.abspath(sys.argv[-1])
     with tempfile.TemporaryDirectory() as folder:
@@ -128,6 +176,8 @@ def main():
         check_memorytracer(memtracer, path, folder, update)
         check_usage(memtracer, path)
         check_whole_or_absent(memtracer, folder)
+        check_places(memtracer, path, folder)
+        check_full(memtracer, path, folder)
     finish()
 
 

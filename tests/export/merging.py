@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """`memtracer merge`: every answer about a run is the same in the merged file as in its own."""
+import json
 import os
 import signal
 import sqlite3
@@ -69,6 +70,18 @@ def check_answers(memtracer, folder):
         for question in QUESTIONS:
             check(ask(path, question, uuid) == ask(out, question, uuid),
                   "%s of %s: %s" % (uuid, path, question))
+    judged = 0
+    for run, in ask(out, "SELECT id FROM run"):
+        done = subprocess.run([memtracer, "steps", "--json", "--run", str(run), out],
+                              capture_output=True, text=True)
+        said = json.loads(done.stdout)
+        steps = [(s["type"], s["t_s"], s["bytes"], s["mark"]) for s in said["steps"]]
+        judged += len(steps)
+        check(steps == ask(out, "SELECT type, t_s, bytes, mark FROM punctuated_growth WHERE run = ?",
+                           run), "run %d alone: %s" % (run, steps))
+        check([(s["type"], s["grew"]) for s in said["suspects"]] == ask(
+            out, "SELECT type, grew FROM leak_suspects WHERE run = ?", run), "suspects of %d" % run)
+    check(judged, "some steps are in the merged file")
     check(ask(out, "PRAGMA integrity_check") == [("ok",)], "integrity")
     check(ask(out, "PRAGMA foreign_key_check") == [], "every number points to something")
     check(ask(out, "SELECT label FROM run ORDER BY id LIMIT 2")[1] == ("server 1.0",), "oldest first")

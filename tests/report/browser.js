@@ -86,7 +86,11 @@ const looks = async (page, p) => {
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
     check(await back() === "rgb(255, 255, 255)", p.name + ": paper is white");
     check(!await page.isVisible(".controls"), p.name + ": no controls on paper");
-    const paper = await page.pdf();
+    await page.setViewportSize({ width: 1032, height: 700 }); // A4 lying, less its margins
+    check(await page.$$eval("#vmmap, #steps, #marks, #grew, #cost", (l) => l.every((t) =>
+        t.getBoundingClientRect().right <= 1032)), p.name + ": every column is on the paper");
+    const paper = await page.pdf({ preferCSSPageSize: true });
+    await page.setViewportSize({ width: 1280, height: 900 });
     check(paper.length > 10000, p.name + ": a PDF of " + paper.length);
     fs.writeFileSync(`${plan.pictures}/${p.name}.pdf`, paper);
     await page.emulateMedia({ media: "screen", colorScheme: "light" });

@@ -72,10 +72,12 @@
     };
     const seconds = (s) => s < 120 ? s.toFixed(s < 10 ? 2 : 1) + " s"
         : s < 7200 ? Math.floor(s / 60) + " min " + Math.floor(s % 60) + " s"
-        : Math.floor(s / 3600) + " h " + Math.floor(s % 3600 / 60) + " min";
+        : s < 172800 ? Math.floor(s / 3600) + " h " + Math.floor(s % 3600 / 60) + " min"
+        : Math.floor(s / 86400) + " d " + Math.floor(s % 86400 / 3600) + " h " + Math.floor(s % 3600 / 60) + " min";
     const STEPS_OF_TIME = [1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120,
         300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000];
-    const clock = (s) => { // 12.5 s, 3:20, 1:03:20, 2 d 4:00:00
+    const clock = (s) => { // 12.5 s, 3:20, 1:03:20, 2 d, 2 d 4:00:00
+        if (s >= 86400 && s % 86400 === 0) return s / 86400 + " d";
         if (s < 60) return Number(s.toFixed(4)) + " s";
         const two = (x) => String(Math.floor(x)).padStart(2, "0");
         const days = Math.floor(s / 86400), hours = Math.floor(s % 86400 / 3600);
@@ -102,8 +104,20 @@
             return { k: s.k, v: sum.slice(), fill: true };
         }).reverse(); // the highest first: each next one is painted over it
     };
+    // Beside x, to the right of it or else to the left, where it touches neither what was written
+    // up to `from` nor what begins at `to`. Returns where it ends; `from` when there was no room.
+    const write = (c, text, x, y, gap, from, to) => {
+        const width = c.measureText(text).width;
+        if (x >= from && x + gap + width <= to) {
+            c.fillText(text, x + gap, y);
+            return x + 2 * gap + width;
+        }
+        if (x - gap - width < from) return from;
+        c.fillText(text, x - gap - width, y);
+        return x;
+    };
     const drawLines = (u) => {
-        const c = u.ctx, box = u.bbox, ratio = devicePixelRatio || 1;
+        const c = u.ctx, box = u.bbox, ratio = devicePixelRatio || 1, right = box.left + box.width;
         c.save();
         c.beginPath();
         c.rect(box.left, 0, box.width, box.top + box.height);
@@ -111,10 +125,10 @@
         c.textAlign = "left";
         c.textBaseline = "alphabetic";
         c.font = Math.round(11 * ratio) + "px system-ui, sans-serif";
-        let last = -Infinity, lastText = -Infinity;
+        let last = -Infinity, lastText = box.left;
         for (const mark of data.marks) {
             const x = Math.round(u.valToPos(mark.t_ns / 1e9, "x", true));
-            if (x < box.left || x > box.left + box.width || x - last < NARROW * ratio) continue;
+            if (x < box.left || x > right || x - last < NARROW * ratio) continue;
             last = x;
             c.strokeStyle = c.fillStyle = css("--mark");
             c.setLineDash([3 * ratio, 3 * ratio]);
@@ -123,16 +137,14 @@
             c.lineTo(x, box.top + box.height);
             c.stroke();
             const text = [...mark.label].slice(0, 24).join("").replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
-            if (x > lastText) {
-                c.fillText(text, x + 3 * ratio, box.top + 12 * ratio);
-                lastText = x + c.measureText(text).width + 10 * ratio;
-            }
+            lastText = write(c, text, x, box.top + 12 * ratio, 3 * ratio, lastText, right);
         }
         c.setLineDash([]);
-        lastText = -Infinity;
-        for (const step of data.steps) {
-            const x = Math.round(u.valToPos(step.t_ns / 1e9, "x", true));
-            if (x < box.left || x > box.left + box.width) continue;
+        lastText = box.left;
+        const places = data.steps.map((step) => Math.round(u.valToPos(step.t_ns / 1e9, "x", true)));
+        data.steps.forEach((step, i) => {
+            const x = places[i];
+            if (x < box.left || x > right) return;
             c.fillStyle = colorOf(step.type);
             c.strokeStyle = css("--text");
             c.beginPath();
@@ -143,12 +155,10 @@
             c.fill();
             c.stroke();
             c.fillStyle = css("--text");
-            const text = step.type + " +" + human(step.bytes);
-            if (x > lastText) {
-                c.fillText(text, x + 8 * ratio, box.top - 3 * ratio);
-                lastText = x + c.measureText(text).width + 16 * ratio;
-            }
-        }
+            const next = i + 1 < places.length ? places[i + 1] - 7 * ratio : right;
+            lastText = Math.max(x + 5 * ratio, write(c, step.type + " +" + human(step.bytes), x,
+                box.top - 3 * ratio, 8 * ratio, lastText, Math.min(next, right)));
+        });
         const x = u.valToPos(time[cursorAt], "x", true); // the moment of the table
         c.strokeStyle = css("--text");
         c.beginPath();

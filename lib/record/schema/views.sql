@@ -255,8 +255,8 @@ big AS (
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
                                           AND m.t_ns > q.t_ns)), 0, 1) AS head
-    FROM r
-    JOIN typical t ON t.run = r.run AND t.type_id = r.type_id
+    FROM typical t
+    CROSS JOIN r ON r.run = t.run AND r.type_id = t.type_id -- CROSS: else each r reads all of t
     JOIN sample s ON s.id = r.sample
     WHERE r.rise >= max(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
