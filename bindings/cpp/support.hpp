@@ -87,7 +87,7 @@ std::string content(const std::string &path)
 
 } // namespace
 
-#include "system.hpp"
+#include <system.hpp> // of posix/ or windows/
 
 namespace
 {
