@@ -104,12 +104,12 @@ def cpp(env, scratch):
     code, said = plugin(env, scratch)
     if code:
         return code, said
-    program = os.path.join(scratch, "contract")
+    program, folder = os.path.join(scratch, "contract"), os.path.join(BINDINGS, "cpp")
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "memtracer"], env=env, check=True,
                            stdout=subprocess.PIPE, encoding="utf-8").stdout.split()
     code, said = run(["c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1",
-                      "contract.cpp", "-o", program, "-ldl"] + flags, env, os.path.join(BINDINGS, "cpp"))
-    return (code, said) if code else run([program], env, os.path.join(BINDINGS, "cpp"))
+                      "-Iposix", "contract.cpp", "-o", program, "-ldl"] + flags, env, folder)
+    return (code, said) if code else run([program], env, folder)
 
 
 LANGUAGES = {"cpp": cpp, "python": python, "rust": rust, "node": node, "go": go}

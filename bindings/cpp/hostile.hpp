@@ -4,10 +4,6 @@
 #ifndef MEMTRACER_BINDINGS_CPP_HOSTILE_HPP
 #define MEMTRACER_BINDINGS_CPP_HOSTILE_HPP
 
-#include <functional>
-
-#include <sys/wait.h>
-
 #include "support.hpp"
 
 namespace
@@ -150,20 +146,6 @@ void forgotten()
     }
     need_whole(p.db, "then forgotten");
     need(p.files() == std::vector<std::string>{"t.db"}, "one plain file");
-}
-
-int in_child(const std::function<void(std::error_code &)> &body)
-{
-    int status = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        std::error_code ec;
-        body(ec);
-        _exit(-ec.value());
-    }
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? -WEXITSTATUS(status) : 1;
 }
 
 void forked()

@@ -9,15 +9,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
-
-#include <dirent.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <memtracer/memtracer.hpp>
 
@@ -29,7 +26,8 @@ const std::size_t header_bytes = alignof(std::max_align_t);
 
 } // namespace
 
-void *operator new(std::size_t bytes)
+// Not inlined: the compiler takes what it sees of one for a block that the other must not free.
+[[gnu::noinline]] void *operator new(std::size_t bytes)
 {
     void *block = std::malloc(bytes + header_bytes);
 
@@ -40,7 +38,7 @@ void *operator new(std::size_t bytes)
     return static_cast<char *>(block) + header_bytes;
 }
 
-void operator delete(void *block) noexcept
+[[gnu::noinline]] void operator delete(void *block) noexcept
 {
     std::size_t bytes;
 
@@ -78,15 +76,28 @@ void near(std::int64_t value, std::int64_t expected, std::int64_t tolerance)
          std::to_string(value) + " is " + std::to_string(expected));
 }
 
+std::string content(const std::string &path)
+{
+    std::ifstream file(path);
+    std::stringstream text;
+
+    text << file.rdbuf();
+    return text.str();
+}
+
+} // namespace
+
+#include <system.hpp> // of posix/ or windows/
+
+namespace
+{
+
 struct place {
     std::string folder, db;
 
     place()
     {
-        char name[] = "/tmp/memtracer-XXXXXX";
-
-        need(mkdtemp(name) != nullptr, "a folder can be made");
-        folder = name;
+        folder = new_folder();
         db = folder + "/t.db";
     }
     ~place()
@@ -112,29 +123,6 @@ struct place {
     }
 };
 
-std::string content(const std::string &path)
-{
-    std::ifstream file(path);
-    std::stringstream text;
-
-    text << file.rdbuf();
-    return text.str();
-}
-
-// What a command of the shell prints.
-std::string told(const std::string &command)
-{
-    FILE *pipe = popen(command.c_str(), "r");
-    std::string text;
-    int c;
-
-    while (pipe && (c = std::fgetc(pipe)) != EOF)
-        text += static_cast<char>(c);
-    if (pipe)
-        pclose(pipe);
-    return text;
-}
-
 // `ws` of a type in a new sample, or of all.
 std::int64_t resident(memtracer::trace &t, std::uint32_t type = 0)
 {
@@ -145,14 +133,6 @@ std::int64_t resident(memtracer::trace &t, std::uint32_t type = 0)
         if (!type || row.type == type)
             sum += static_cast<std::int64_t>(row.ws_bytes);
     return sum;
-}
-
-char *map_pages(std::size_t bytes)
-{
-    void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    need(at != MAP_FAILED, "memory can be mapped");
-    return static_cast<char *>(std::memset(at, 1, bytes));
 }
 
 } // namespace

@@ -12,6 +12,7 @@
 'use strict'
 
 const path = require('path')
+const { fileURLToPath } = require('url')
 const v8 = require('v8')
 const constants = require('./constants.json')
 const native = require(process.env.MEMTRACER_ADDON || path.join(__dirname, 'build/memtracer.node'))
@@ -43,6 +44,13 @@ function whole(text) {
     ? refuse('TRACER_EINVAL', 'the text has a NUL inside: ' + JSON.stringify(text)) : text
 }
 
+// The path of a file that is named by a string, a URL or a Buffer.
+function pathOf(file) {
+  if (file instanceof URL) return fileURLToPath(file)
+  if (typeof file === 'string' || Buffer.isBuffer(file)) return whole(String(file))
+  throw new TypeError('the path is no string, URL or Buffer: ' + String(file))
+}
+
 // The handle, while C knows it.
 function open({ handle }) {
   return native.running(handle) ? handle : refuse('TRACER_ESTATE', 'the tracer is stopped')
@@ -56,6 +64,8 @@ class Counter {
 
   /** The value as of now; the next sample stores it. */
   set(value) {
+    if (!Number.isFinite(value = Number(value)))
+      refuse('TRACER_EINVAL', 'the value of a counter is ' + value)
     native.counterSet(open(this), this.id, value)
   }
 }
@@ -90,18 +100,36 @@ class Runtime {
   }
 }
 
+// Tracers that nobody has stopped yet; process.exit() leaves without collecting them.
+const running = new Set()
+process.on('exit', () => {
+  for (const held of running) {
+    try {
+      held.deref()?.stop()
+    } catch {
+      // the program ends, and what is wrong stands in the file
+    }
+  }
+})
+
 class Tracer {
-  /** Records this process (or `pid`) into the file `path` until stop(), or until it is collected. */
-  constructor(path, options = {}) {
-    this.handle = native.start(whole(String(path)), options, whole(options.label))
+  /** Records this process (or `pid`) into the file `path` until stop(), until it is collected, or
+   * until the program or worker ends. */
+  constructor(path, options) {
+    options = options || {}
+    this.handle = native.start(pathOf(path), options, whole(options.label))
     this.types = { ...TYPES }
+    this.held = new WeakRef(this)
+    for (const held of running) if (!held.deref()) running.delete(held)
+    running.add(this.held)
     if (options.runtimeCounters)
-      this.runtime = new Runtime(this).watch(new WeakRef(this), options.intervalMs || 1000)
+      this.runtime = new Runtime(this).watch(this.held, options.intervalMs || 1000)
   }
 
   /** Takes a last sample and closes the file. Stopping again does nothing. */
   stop() {
     if (!native.running(this.handle)) return
+    running.delete(this.held)
     if (this.runtime) this.runtime.stop()
     this.countRuntime()
     native.stop(this.handle)
@@ -179,12 +207,14 @@ class Tracer {
 class Recording {
   /** Opens a memtracer file read-only, also while it is being recorded. */
   constructor(path) {
-    this.handle = native.readerOpen(whole(String(path)))
+    this.handle = native.readerOpen(pathOf(path))
   }
 
   /** Runs one SELECT, or a query that memtracer brings by its name; rows as objects. */
   rows(sql, params = []) {
-    return native.readerQuery(this.handle, sql, params)
+    if (!Array.isArray(params) || params.length > native.paramsMax)
+      refuse('TRACER_EINVAL', `the parameters are no array of ${native.paramsMax} at most`)
+    return native.readerQuery(this.handle, whole(sql), params)
   }
 
   /** View punctuated_growth: the steps in which memory grew and stayed. */

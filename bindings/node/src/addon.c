@@ -58,14 +58,21 @@ void addon_set_number(napi_env env, napi_value object, const char *name, double 
     napi_set_named_property(env, object, name, v);
 }
 
-static void stop_at_the_end(napi_env env, void *data, void *hint)
+/* The program or the worker ends. */
+static void stop_at_the_end(void *data)
 {
     struct box *b = data;
 
-    (void)env;
-    (void)hint;
     tracer_stop(b->t);
-    free(b);
+    b->t = NULL;
+}
+
+static void collect(napi_env env, void *data, void *hint)
+{
+    (void)hint;
+    napi_remove_env_cleanup_hook(env, stop_at_the_end, data);
+    stop_at_the_end(data);
+    free(data);
 }
 
 static tracer *handle(napi_env env, napi_value v)
@@ -126,8 +133,10 @@ static napi_value start(napi_env env, napi_callback_info info)
     error = b ? tracer_start(path, &o, &b->t) : TRACER_ENOMEM;
     free(path);
     free(label);
-    if (!error && napi_create_external(env, b, stop_at_the_end, NULL, &result) == napi_ok)
+    if (!error && napi_create_external(env, b, collect, NULL, &result) == napi_ok) {
+        napi_add_env_cleanup_hook(env, stop_at_the_end, b);
         return result;
+    }
     if (!error)
         tracer_stop(b->t);
     free(b);
@@ -384,5 +393,6 @@ NAPI_MODULE_INIT()
     };
 
     napi_define_properties(env, exports, sizeof(all) / sizeof(all[0]), all);
+    addon_set_number(env, exports, "paramsMax", PARAMS_MAX);
     return exports;
 }

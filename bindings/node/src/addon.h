@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #define ARGUMENTS_MAX 5
+#define PARAMS_MAX 32 /* of a query */
 
 /* The arguments of a call; what is missing is undefined. */
 bool addon_arguments(napi_env env, napi_callback_info info, napi_value *out);

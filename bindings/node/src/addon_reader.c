@@ -7,7 +7,6 @@
 #include <memtracer/reader.h>
 #include <stdlib.h>
 
-#define PARAMS_MAX 32
 #define SAFE_INTEGER (INT64_C(1) << 53)
 
 struct reading {
@@ -80,11 +79,8 @@ static napi_value value_out(napi_env env, const tracer_value *v)
     napi_value result = NULL;
 
     switch (v->kind) {
-    case TRACER_VALUE_INTEGER:
-        return integer(env, v->integer);
-    case TRACER_VALUE_REAL:
-        napi_create_double(env, v->real, &result);
-        return result;
+    case TRACER_VALUE_INTEGER: return integer(env, v->integer);
+    case TRACER_VALUE_REAL: napi_create_double(env, v->real, &result); return result;
     case TRACER_VALUE_TEXT:
         napi_create_string_utf8(env, v->bytes, v->n_bytes, &result);
         return result;

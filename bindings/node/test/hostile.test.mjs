@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The scenarios of bindings/contract/README.md that careless programs run into, in Node.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import fs from 'node:fs'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { constants, Recording, Tracer } from '../index.mjs'
 import { ask, native, scenario } from './support.mjs'
+
+const index = fileURLToPath(new URL('../index.js', import.meta.url))
 
 scenario('test_501_not_a_recording', ({ db }) => {
   fs.writeFileSync(db, 'a letter')
@@ -85,6 +89,48 @@ scenario('test_560_forgotten', async ({ db, folder }) => {
   for (const file of [db, db + '2'])
     assert.deepEqual(ask(file, 'SELECT m.label, state FROM mark m JOIN run'),
       [{ label: 'then forgotten', state: 'stopped' }])
+})
+
+// Neither the end of a worker nor process.exit() collects anything.
+scenario('test_561_end_of_program', ({ db }) => {
+  const program = `
+    const { Tracer } = require(${JSON.stringify(index)})
+    const { isMainThread, Worker } = require('worker_threads')
+    const db = ${JSON.stringify(db)}
+    if (isMainThread) {
+      globalThis.held = new Tracer(db)
+      held.mark('main')
+      new Worker(process.argv[1]).on('exit', () => process.exit(0))
+    } else {
+      globalThis.held = new Tracer(db + '2', { runtimeCounters: true })
+      held.mark('worker')
+      process.exit(0)
+    }`
+  fs.writeFileSync(db + '.cjs', program)
+  execFileSync(process.execPath, [db + '.cjs'], { stdio: 'inherit' })
+  for (const [file, label] of [[db, 'main'], [db + '2', 'worker']])
+    assert.deepEqual(ask(file, 'SELECT m.label, state FROM mark m JOIN run'),
+      [{ label, state: 'stopped' }])
+})
+
+// JavaScript hands over anything.
+scenario('test_570_strange_values', ({ db, folder }) => {
+  const t = new Tracer(pathToFileURL(db), null)
+  for (const path of [undefined, null, 3, Symbol('x'), {}])
+    assert.throws(() => new Tracer(path), TypeError)
+  const counter = t.addCounter('entries')
+  for (const value of ['many', NaN, Infinity, {}])
+    assert.throws(() => counter.set(value), { code: 'TRACER_EINVAL' })
+  for (const call of [() => t.mark(), () => t.mark(3), () => t.mark(''), () => t.claim('abc', 4),
+    () => t.claim(new ArrayBuffer(0), 4), () => t.claim(Buffer.alloc(9), 'heap')])
+    assert.throws(call, { code: 'TRACER_EINVAL' })
+  t.stop()
+  const recording = new Recording(db)
+  for (const params of ['x', null, Array(33).fill(1)])
+    assert.throws(() => recording.rows('SELECT ?1', params), { code: 'TRACER_EINVAL' })
+  recording.close()
+  assert.throws(() => recording.rows('SELECT 1'), { code: 'TRACER_EINVAL' })
+  assert.deepEqual(fs.readdirSync(folder), ['t.db'])
 })
 
 scenario('test_610_fork', ({ db }) => {

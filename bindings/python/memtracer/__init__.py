@@ -57,6 +57,8 @@ def _whole(words):
 
 def _words(text):
     """UTF-8, or the bytes that a Recording could not read as such."""
+    if not isinstance(text, (str, bytes, type(None))):
+        raise TypeError("expected str or bytes, not " + type(text).__name__)
     return _whole(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
 
 

@@ -255,6 +255,28 @@ class Contract(unittest.TestCase):
         self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
                          [{"label": "then forgotten", "state": "stopped"}])
 
+    def test_561_end_of_program(self):
+        program = ("import memtracer, sys; t = memtracer.Tracer(sys.argv[1], runtime_counters=True);"
+                   " t.mark('then the end'); sys.exit(3)")
+        done = subprocess.run([sys.executable, "-c", program, self.db],
+                              cwd=os.path.dirname(memtracer.__path__[0]))
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
+                         [{"label": "then the end", "state": "stopped"}])
+
+    def test_570_strange_values(self):
+        with memtracer.Tracer(self.db) as t:
+            for path in (None, 3, object()):
+                self.assertRaises(TypeError, memtracer.Tracer, path)
+            for label in (3, ["a"], object()):
+                self.assertRaises(TypeError, t.mark, label)
+            for label in (None, "", b""):
+                self.refused("TRACER_EINVAL", t.mark, label)
+            for memory in ((0, 0), bytearray(0), (-1, -1)):
+                self.refused("TRACER_EINVAL", t.claim, memory, memtracer.constants.TYPE_HEAP)
+            self.assertRaises(TypeError, t.claim, b"read-only", memtracer.constants.TYPE_HEAP)
+        self.assertEqual(os.listdir(self.folder.name), ["t.db"])
+
     def test_610_fork(self):
         t = memtracer.Tracer(self.db)
         pid = os.fork()
