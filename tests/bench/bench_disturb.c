@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* bench: what a sampler at 10 Hz does to a thread of the host that maps memory all the time.
- * In: a space and seconds. Out: one JSON object: quantiles of mmap + touch + munmap in µs, without
- * a sampler, with one that counts what changed, and with one that is asked for full samples. */
+/* bench: what a sampler does to a thread of the host that maps memory all the time.
+ * In: a space, seconds of one stretch, samples a second, rounds. Out: one JSON object: quantiles of
+ * mmap + touch + munmap in µs, without a sampler, with one that counts what changed, and with one
+ * that is asked for full samples. The three take turns, so that a slow minute is shared by all. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,10 +19,19 @@
 #include "spaces.h"
 
 #define OPS_MOST 200000
+#define DB "/tmp/memtracer-bench-disturb.db"
 #define BLOCK_BYTES ((size_t)64 * 1024)
 #define PAUSE_NS 100000
 
-static double took[OPS_MOST];
+enum { OFF, TIMER, ASKED, N_KINDS };
+static const char *const kinds[N_KINDS] = {"off", "timer", "asked"};
+
+struct ops {
+    size_t n;
+    double took[OPS_MOST];
+};
+
+static struct ops ops[N_KINDS];
 static atomic_bool done;
 
 static long preemptions(void)
@@ -33,12 +43,12 @@ static long preemptions(void)
 }
 
 /* Operations in which the victim itself was preempted measure the machine's other work. */
-static void *victim(void *n_ops)
+static void *victim(void *user)
 {
     const struct timespec pause = {0, PAUSE_NS};
-    size_t n = 0;
+    struct ops *o = user;
 
-    while (!atomic_load(&done) && n < OPS_MOST) {
+    while (!atomic_load(&done) && o->n < OPS_MOST) {
         long before = preemptions();
         int64_t begun = mt_os_monotonic_ns();
         char *p =
@@ -47,11 +57,10 @@ static void *victim(void *n_ops)
         for (size_t at = 0; at < BLOCK_BYTES; at += 4096)
             p[at] = 1;
         munmap(p, BLOCK_BYTES);
-        took[n] = (double)(mt_os_monotonic_ns() - begun) / 1e3;
-        n += preemptions() == before;
+        o->took[o->n] = (double)(mt_os_monotonic_ns() - begun) / 1e3;
+        o->n += preemptions() == before;
         nanosleep(&pause, NULL);
     }
-    *(size_t *)n_ops = n;
     return NULL;
 }
 
@@ -62,50 +71,71 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void run(const char *name, tracer *t, double seconds)
+static tracer *start(uint64_t interval_ms)
+{
+    tracer_options options;
+    tracer *t;
+
+    tracer_options_init(&options, sizeof(options));
+    options.interval_ms = interval_ms;
+    if (tracer_start(DB, &options, &t)) {
+        fprintf(stderr, "%s\n", tracer_last_error());
+        exit(2);
+    }
+    return t;
+}
+
+/* One stretch; its samples are those of the timer, or each is asked for. */
+static void run(int kind, double seconds, uint64_t interval_ms)
 {
     int64_t end = mt_os_monotonic_ns() + (int64_t)(seconds * 1e9);
-    const struct timespec tenth = {0, 100000000};
+    const struct timespec pause = {(time_t)(interval_ms / 1000),
+                                   (long)(interval_ms % 1000) * 1000000};
+    tracer *t = kind == OFF ? NULL : start(interval_ms);
     pthread_t thread;
-    size_t n = 0;
 
     atomic_store(&done, false);
-    pthread_create(&thread, NULL, victim, &n);
+    pthread_create(&thread, NULL, victim, &ops[kind]);
     while (mt_os_monotonic_ns() < end) {
-        nanosleep(&tenth, NULL);
-        if (t)
+        nanosleep(&pause, NULL);
+        if (kind == ASKED)
             tracer_sample(t);
     }
     atomic_store(&done, true);
     pthread_join(thread, NULL);
+    tracer_stop(t);
+    unlink(DB);
+}
+
+static void print_kind(int kind)
+{
+    size_t n = ops[kind].n;
+    double *took = ops[kind].took;
+
+    if (n == 0)
+        return;
     qsort(took, n, sizeof(took[0]), by_value);
     printf(", \"%s\": {\"ops\": %zu, \"p50\": %.0f, \"p99\": %.0f, \"p999\": %.0f, \"max\": %.0f}",
-           name, n, took[n / 2], took[n * 99 / 100], took[n * 999 / 1000], took[n - 1]);
+           kinds[kind], n, took[n / 2], took[n * 99 / 100], took[n * 999 / 1000], took[n - 1]);
 }
 
 int main(int argc, char **argv)
 {
-    double seconds = argc > 2 ? strtod(argv[2], NULL) : 10;
-    tracer_options options;
-    tracer *t;
+    double seconds = argc > 2 ? strtod(argv[2], NULL) : 5;
+    double hz = argc > 3 ? strtod(argv[3], NULL) : 10;
+    int rounds = argc > 4 ? (int)strtol(argv[4], NULL, 10) : 3;
 
-    if (argc < 2 || space_build(argv[1])) {
-        fprintf(stderr, "usage: bench_disturb SPACE [SECONDS]\n");
+    if (argc < 2 || hz <= 0 || space_build(argv[1])) {
+        fprintf(stderr, "usage: bench_disturb SPACE [SECONDS [HZ [ROUNDS]]]\n");
         return 1;
     }
-    memset(took, 0, sizeof(took));
-    printf("{\"space\": \"%s\"", argv[1]);
-    run("off", NULL, seconds);
-    tracer_options_init(&options, sizeof(options));
-    options.interval_ms = 100;
-    if (tracer_start("/tmp/memtracer-bench-disturb.db", &options, &t)) {
-        fprintf(stderr, "%s\n", tracer_last_error());
-        return 2;
-    }
-    run("timer", NULL, seconds);
-    run("asked", t, seconds);
-    tracer_stop(t);
-    unlink("/tmp/memtracer-bench-disturb.db");
+    memset(ops, 0, sizeof(ops));
+    for (int i = 0; i < rounds; i++)
+        for (int kind = 0; kind < N_KINDS; kind++)
+            run(kind, seconds, (uint64_t)(1000 / hz));
+    printf("{\"space\": \"%s\", \"hz\": %g, \"rounds\": %d", argv[1], hz, rounds);
+    for (int kind = 0; kind < N_KINDS; kind++)
+        print_kind(kind);
     printf("}\n");
     return 0;
 }
