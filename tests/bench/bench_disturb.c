@@ -2,7 +2,8 @@
 /* bench: what a sampler does to a thread of the host that maps memory all the time.
  * In: a space, seconds of one stretch, samples a second, rounds. Out: one JSON object: quantiles of
  * mmap + touch + munmap in µs, without a sampler, with one that counts what changed, and with one
- * that is asked for full samples. The three take turns, so that a slow minute is shared by all. */
+ * that is asked for full samples; and the sampler's CPU time in percent of one core. The three take
+ * turns, so that a slow minute is shared by all. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,6 +29,7 @@ static const char *const kinds[N_KINDS] = {"off", "timer", "asked"};
 
 struct ops {
     size_t n;
+    int64_t cpu_ns, elapsed_ns; /* of the sampler, over all stretches */
     double took[OPS_MOST];
 };
 
@@ -85,26 +87,43 @@ static tracer *start(uint64_t interval_ms)
     return t;
 }
 
+/* Ends a sampler and adds what it cost since `first`. */
+static void stop(tracer *t, struct ops *o, const tracer_stats *first, int64_t begun_ns)
+{
+    tracer_stats last = {.size = sizeof(last)};
+
+    if (!t)
+        return;
+    tracer_get_stats(t, &last);
+    o->cpu_ns += (int64_t)(last.cost_cpu_ns - first->cost_cpu_ns);
+    o->elapsed_ns += mt_os_monotonic_ns() - begun_ns;
+    tracer_stop(t);
+    unlink(DB);
+}
+
 /* One stretch; its samples are those of the timer, or each is asked for. */
 static void run(int kind, double seconds, uint64_t interval_ms)
 {
-    int64_t end = mt_os_monotonic_ns() + (int64_t)(seconds * 1e9);
     const struct timespec pause = {(time_t)(interval_ms / 1000),
                                    (long)(interval_ms % 1000) * 1000000};
     tracer *t = kind == OFF ? NULL : start(interval_ms);
+    tracer_stats first = {.size = sizeof(first)};
+    int64_t begun;
     pthread_t thread;
 
+    if (t && (tracer_sample(t) || tracer_get_stats(t, &first))) /* its first looks are no rule */
+        exit(2);
+    begun = mt_os_monotonic_ns();
     atomic_store(&done, false);
     pthread_create(&thread, NULL, victim, &ops[kind]);
-    while (mt_os_monotonic_ns() < end) {
+    while (mt_os_monotonic_ns() - begun < (int64_t)(seconds * 1e9)) {
         nanosleep(&pause, NULL);
         if (kind == ASKED)
             tracer_sample(t);
     }
     atomic_store(&done, true);
     pthread_join(thread, NULL);
-    tracer_stop(t);
-    unlink(DB);
+    stop(t, &ops[kind], &first, begun);
 }
 
 static void print_kind(int kind)
@@ -115,8 +134,10 @@ static void print_kind(int kind)
     if (n == 0)
         return;
     qsort(took, n, sizeof(took[0]), by_value);
-    printf(", \"%s\": {\"ops\": %zu, \"p50\": %.0f, \"p99\": %.0f, \"p999\": %.0f, \"max\": %.0f}",
-           kinds[kind], n, took[n / 2], took[n * 99 / 100], took[n * 999 / 1000], took[n - 1]);
+    printf(", \"%s\": {\"ops\": %zu, \"p50\": %.0f, \"p99\": %.0f, \"p999\": %.0f, "
+           "\"max\": %.0f, \"cpu_percent\": %.3f}",
+           kinds[kind], n, took[n / 2], took[n * 99 / 100], took[n * 999 / 1000], took[n - 1],
+           100.0 * (double)ops[kind].cpu_ns / (double)(ops[kind].elapsed_ns + 1));
 }
 
 int main(int argc, char **argv)
