@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How fast a host runs with ten looks a second: hosts.py MEMTRACER BENCH_STACKS [ROUNDS]
+
+Each round runs a malloc benchmark and redis-benchmark (where installed) without and with
+`memtracer run --interval 100`, in turns. Speed is untraced time divided by traced time: 1 is no
+loss. cpu is CPU time of the host's own main thread for the same work, wall what a user waits for.
+Printed are the median of the rounds and its 95 % confidence interval (bootstrap), as JSON lines.
+"""
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+REQUESTS = 60000
+
+
+def traced(memtracer, folder):
+    return [memtracer, "run", "-o", os.path.join(folder, "%p.db"), "--interval", "100", "--"]
+
+
+def run_malloc(bench, before, _folder):
+    begun = time.monotonic()
+    out = subprocess.run(before + [bench, "malloc"], check=True, stdout=subprocess.PIPE).stdout
+    return {"cpu": int(out), "wall": time.monotonic() - begun}
+
+
+def thread_cpu(pid):
+    with open("/proc/%d/task/%d/schedstat" % (pid, pid), encoding="ascii") as f:
+        return int(f.read().split()[0])
+
+
+def redis_pid(socket):
+    out = ""
+    while "process_id:" not in out:
+        time.sleep(0.05)
+        out = subprocess.run(["redis-cli", "-s", socket, "info", "server"], check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8").stdout
+    return int(out.split("process_id:")[1].split()[0])
+
+
+def run_redis(_bench, before, folder):
+    socket = os.path.join(folder, "redis.sock")
+    server = subprocess.Popen(before + ["redis-server", "--port", "0", "--unixsocket", socket,
+                                        "--save", ""], stdout=subprocess.DEVNULL)
+    pid = redis_pid(socket)
+    cpu, begun = thread_cpu(pid), time.monotonic()
+    subprocess.run(["redis-benchmark", "-s", socket, "-t", "set,get", "-n", str(REQUESTS),
+                    "-r", "20000", "-d", "256", "-q"], check=True, stdout=subprocess.DEVNULL)
+    result = {"cpu": thread_cpu(pid) - cpu, "wall": time.monotonic() - begun}
+    subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], check=False,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server.wait()
+    return result
+
+
+def interval(values):
+    draw = random.Random(1)
+    medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
+    return [round(medians[50], 4), round(medians[1949], 4)]
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    memtracer, bench = (os.path.abspath(a) for a in sys.argv[1:3])
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    hosts = {"malloc": run_malloc}
+    if shutil.which("redis-server") and shutil.which("redis-benchmark"):
+        hosts["redis"] = run_redis
+    with tempfile.TemporaryDirectory() as folder:
+        for name, run in hosts.items():
+            speeds = {"cpu": [], "wall": []}
+            for i in range(rounds):
+                order = [[], traced(memtracer, folder)]
+                results = [run(bench, before, folder) for before in (order if i % 2 else order[::-1])]
+                plain, with_it = results if i % 2 else results[::-1]
+                for what, values in speeds.items():
+                    values.append(plain[what] / with_it[what])
+            for what, values in speeds.items():
+                print(json.dumps({"host": name, "of": what, "rounds": rounds,
+                                  "speed": round(statistics.median(values), 4),
+                                  "ci95": interval(values)}), flush=True)
+
+
+main()
