@@ -211,6 +211,56 @@ static void the_culprit_is_named(void **state)
 }
 
 /* 107 MiB at the start and 64 KiB/s: 200 MiB are reached 1488 s after the start. */
+/* Three steps in forty samples: "login" comes shortly before each and never else, "open" comes six
+ * times before all of them, so that windows in which most of the time lies miss it each time. */
+static void few_steps_have_their_culprit_too(void **state)
+{
+    static const int steps[] = {18, 27, 34};
+    struct mt_verdict_input in = begin();
+    struct mt_verdict_marker markers[9];
+    struct mt_verdict *v;
+
+    (void)state;
+    in.n = 40;
+    for (int i = 0; i < 6; i++)
+        markers[in.n_markers++] = (struct mt_verdict_marker){t_ns[i] + SECOND / 2, "open"};
+    for (int k = 0; k < 3; k++) {
+        markers[in.n_markers++] =
+            (struct mt_verdict_marker){t_ns[steps[k]] - SECOND * 17 / 10, "login"};
+        for (int i = steps[k]; i < 40; i++)
+            heap[i] += 2 * MIB;
+    }
+    in.markers = markers;
+    v = judge(&in);
+    assert_int_equal(v->shape, MT_VERDICT_PUNCTUATED);
+    assert_non_null(v->action);
+    assert_string_equal(v->action, "login");
+    mt_verdict_free(v);
+}
+
+/* Steps that rest for the second half of one life go on in the next: no warm-up. In both lives at
+ * rest they are one. */
+static void a_rest_is_none_where_steps_go_on(void **state)
+{
+    static const int first[] = {20, 60, 90, 130}, second[] = {330, 410, 470, 560};
+    const int64_t starts[] = {SECOND, 301 * SECOND};
+    struct mt_verdict_input in = begin();
+
+    (void)state;
+    for (int k = 0; k < 4; k++)
+        for (int i = first[k]; i < 300; i++)
+            heap[i] += 2 * MIB;
+    in.n_sessions = 2;
+    in.session_starts_ns = starts;
+    for (int k = 0; k < 4; k++)
+        for (int i = second[k]; i < N; i++)
+            heap[i] += 2 * MIB;
+    expect(&in, MT_VERDICT_PUNCTUATED);
+    for (int i = 300; i < N; i++)
+        heap[i] = heap[i - 300];
+    expect(&in, MT_VERDICT_WARMUP);
+}
+
 static void the_end_is_foreseen(void **state)
 {
     struct mt_verdict_input in = begin();
@@ -298,6 +348,8 @@ int main(void)
         cmocka_unit_test(a_torn_read_is_no_floor),
         cmocka_unit_test(lives_are_judged_apart),
         cmocka_unit_test(the_culprit_is_named),
+        cmocka_unit_test(few_steps_have_their_culprit_too),
+        cmocka_unit_test(a_rest_is_none_where_steps_go_on),
         cmocka_unit_test(the_end_is_foreseen),
         cmocka_unit_test(little_is_too_short),
         cmocka_unit_test(unknown_values_are_left_out),

@@ -10,7 +10,7 @@
 #define PLATEAU 0.07      /* of the growth: less in the last two fifths is a plateau */
 #define LAST_THIRD 0.02   /* and so is less than this in the last third */
 #define MOST_STEPS 55     /* more are pieces of a rate, not events */
-#define POINTS_PER_STEP 3 /* a staircase's floor is seen between its steps */
+#define POINTS_PER_STEP 4 /* a staircase's floor is seen between its steps; one less … */
 #define MOST_INSIDE 0.4   /* of the growth may seem to happen between steps */
 #define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
@@ -19,6 +19,8 @@
 #define CLEAN 0.06              /* of a step: what lies nearer to the levels needs no excuse */
 #define MARGIN 1                /* of information, in favour of a curve */
 #define SLOWING 0.65            /* a power of time below this slows down */
+#define BENT 0.6                /* of the squares a straight line leaves, at most, by a curve */
+#define FEWEST_FOLDS 2.9        /* the class begins at 3.2, and noise flattens a fit */
 #define LATE_ONSET 0.7          /* of the squares a straight line leaves */
 #define MOVES 0.93              /* lag-one correlation of what is more than noise */
 #define UNEVEN 2.5              /* of two steps the smaller is then noise */
@@ -64,8 +66,9 @@ static bool is_staircase(const struct mt_vd_work *w)
     bool clean = sqrt(s->sse / w->floor.n) < CLEAN * s->typical;
     double r = clean ? 0 : fmin(fmax(s->whiteness, 0), 0.9);
     double n = w->floor.n * (1 - r) / (1 + r);
+    unsigned points = POINTS_PER_STEP - w->floor.waves; /* … where each is the least of a wave */
 
-    return s->n >= 1 && s->n <= MOST_STEPS && s->n * POINTS_PER_STEP <= w->floor.n &&
+    return s->n >= 1 && s->n <= MOST_STEPS && s->n * points <= w->floor.n &&
            s->inside < MOST_INSIDE && (s->inside < SMALL_INSIDE || s->inside_z < MOST_INSIDE_Z) &&
            information(w, s->sse, 3 * s->n + 1, n) + MARGIN < best_smooth(w, n) && !slows_down(w);
 }
@@ -76,9 +79,9 @@ static enum mt_verdict_class choose_smooth(const struct mt_vd_work *w)
     double straight = fmin(f[MT_VD_LINE].sse, f[MT_VD_HINGE].sse);
     double bent = fmin(fmin(straight, f[MT_VD_CLAMP].sse), 3 * f[MT_VD_KINK].sse);
 
-    if (f[MT_VD_EXP].sse < 0.8 * straight && f[MT_VD_EXP].parameter > 2.2)
+    if (f[MT_VD_EXP].sse < BENT * straight && f[MT_VD_EXP].parameter > FEWEST_FOLDS)
         return MT_VERDICT_EXPONENTIAL;
-    if (f[MT_VD_POWER].sse < 0.6 * bent && f[MT_VD_POWER].parameter < SLOWING)
+    if (f[MT_VD_POWER].sse < BENT * bent && f[MT_VD_POWER].parameter < SLOWING)
         return MT_VERDICT_FRAGMENTATION;
     return MT_VERDICT_LINEAR;
 }

@@ -9,6 +9,8 @@
 
 #define LEAST_PAGES 16    /* less growth is the quantum of some allocator */
 #define MOST_FALL 0.35    /* of the growth */
+#define UNCONFIRMED 4     /* samples that a burst lasts */
+#define SHORT 20          /* … and of a run that is not short a twentieth at most */
 #define LEAST_CERTAINTY 4 /* growth in sigmas of one point */
 
 /* The middle values of at most MT_VD_COARSE groups of the first `n` points. */
@@ -48,12 +50,14 @@ static double largest_fall(const double *z, unsigned n)
     return fall;
 }
 
-/* Share of the growth that lies after this part of the points. */
+/* Share of the growth that lies after this part of the points, but for the last ones: a burst at
+ * the very end looks as if it were kept. In a short run a step there is too much to be lost. */
 static double rise_since(const struct mt_vd_floor *f, double part)
 {
-    unsigned from = (unsigned)(f->n * part);
+    unsigned from = (unsigned)(f->n * part), open = 1 + UNCONFIRMED / f->width;
+    double end = f->rising[f->n - 1 - (open * SHORT <= f->n ? open : 0)];
 
-    return (f->rising[f->n - 1] - f->rising[from]) / fmax(f->growth, 1);
+    return (end - f->rising[from]) / fmax(end - f->rising[0], 1);
 }
 
 /* Where waves lie above, the last block may hold no trough: a rise that no later block confirms

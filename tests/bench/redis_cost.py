@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What recording costs a Redis server: redis_cost.py MEMTRACER [ROUNDS [--stacks]]. Exit 77 = there
+is no Redis.
+
+Two servers, one of them recorded, share a core; a client on another core asks each in turn, in
+slices of pipelined SETs and GETs of random keys. The ratio is that of the CPU time a request of the
+server's own thread; what the sampler used beside it is told as its share of a core, since it works
+by the clock, not by the request. Where a server is as fast as its core lets it, throughput is the
+inverse of both. The client's own figure is printed too; other load blurs it."""
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+import paired
+
+REQUESTS = 200000
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start(before, core, folder):
+    port = free_port()
+    server = subprocess.Popen(
+        ["taskset", "-c", core] + before + ["redis-server", "--port", str(port), "--save", "",
+                                            "--appendonly", "no", "--dir", folder],
+        stdout=subprocess.DEVNULL)
+    for _ in range(100):
+        done = subprocess.run(["redis-cli", "-p", str(port), "ping"], capture_output=True,
+                              check=False)
+        if done.stdout.strip() == b"PONG":
+            return server, port
+        time.sleep(0.1)
+    raise RuntimeError("the server does not answer")
+
+
+def cpu_seconds(port):
+    """Of the thread that serves."""
+    text = subprocess.run(["redis-cli", "-p", str(port), "info", "cpu"], check=True,
+                          capture_output=True, encoding="ascii").stdout
+    return sum(float(x) for x in re.findall(r"^used_cpu_(?:user|sys)_main_thread:([\d.]+)", text, re.M))
+
+
+def one_slice(port, core, what):
+    """CPU time of the server in this slice, and the client's seconds a request."""
+    before = cpu_seconds(port)
+    out = subprocess.run(["taskset", "-c", core, "redis-benchmark", "-p", str(port), "-P", "32", "-q",
+                          "-n", str(REQUESTS), "-r", "100000", "-d", "64", "-t", what, "--csv"],
+                         check=True, capture_output=True, encoding="ascii").stdout
+    rate = float(out.strip().splitlines()[-1].split(",")[1].strip('"'))
+    return cpu_seconds(port) - before, 1 / rate
+
+
+def main():
+    if not shutil.which("redis-benchmark") or not shutil.which("redis-server"):
+        print("skipped: there is no redis-server")
+        sys.exit(77)
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
+    cores = sorted(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder:
+        run = [os.path.abspath(sys.argv[1]), "run", "-o", folder + "/redis.db"] + sys.argv[3:] + ["--"]
+        servers = {"plain": start([], str(cores[0]), folder),
+                   "traced": start(run, str(cores[0]), folder)}
+        for what in ("set", "get"):
+            cpu, seconds = {"plain": [], "traced": []}, {"plain": [], "traced": []}
+            for i in range(rounds):
+                for name in sorted(servers, reverse=i % 2):
+                    used, took = one_slice(servers[name][1], str(cores[-1]), what)
+                    cpu[name].append(used)
+                    seconds[name].append(took)
+            paired.tell("%s CPU a request" % what, cpu["traced"], cpu["plain"])
+            paired.tell("%s client's time" % what, seconds["traced"], seconds["plain"])
+        for server, _ in servers.values():
+            server.terminate()
+            server.wait()
+        share = sqlite3.connect(folder + "/redis.db").execute("SELECT cpu_percent FROM self_cost")
+        print("%-28s %.3f %% of a core" % ("sampler", share.fetchone()[0]))
+
+
+if __name__ == "__main__":
+    main()
