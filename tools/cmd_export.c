@@ -72,7 +72,7 @@ static int write_file(struct exporting *e, const struct wish *w)
         code = export_perfetto(e);
     if (!code)
         code = work_end(e->work);
-    return out_file_close(&o, code);
+    return out_file_close(&o, 1, code);
 }
 
 static int take(void *user, char **operands, int n)

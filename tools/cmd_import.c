@@ -12,6 +12,8 @@
 #include "csv.h"
 #include "memtracer/import.h"
 #include "options.h"
+#include "out_file.h"
+#include "platform.h"
 
 static const char help[] =
     "usage: memtracer import --csv FILE -o FILE.db [options]\n"
@@ -26,7 +28,8 @@ static const char help[] =
     "  =COUNTER      a counter: =heap_in_use, =heap_free, =threads\n"
     "\n"
     "  --csv FILE          the series\n"
-    "  -o, --output FILE   the file to write; a memtracer file gets further runs\n"
+    "  -o, --output FILE   the file to write; a memtracer file gets further runs, a new one is\n"
+    "                      written beside it and renamed when whole\n"
     "  --measure M         resident (default) or committed: what the types' values are\n"
     "  --markers FILE      lines t_ns,label: what the program did when\n"
     "  --sessions FILE     lines t_ns: a new life of the process began there\n"
@@ -94,7 +97,7 @@ static int side_next(struct side *s)
 
     s->there = false;
     if (!line)
-        return TOOL_OK;
+        return csv_end(&s->csv);
     if (!csv_integer(&rest, &s->t_ns))
         return csv_wrong(&s->csv, "a time in nanoseconds is missing");
     rest += *rest == ',' || *rest == ' ';
@@ -138,12 +141,14 @@ static int read_header(struct importing *im)
     char *line = csv_line(&im->csv);
     const char *rest = line;
     char name[128];
+    int code = line ? TOOL_OK : csv_end(&im->csv);
 
+    if (code)
+        return code;
     if (!line || !csv_text(&rest, name, sizeof(name)) || strcmp(name, "t_ns") != 0)
         return csv_wrong(&im->csv, "the first column must be t_ns");
     while (csv_text(&rest, name, sizeof(name))) {
         struct field *f = &im->fields[im->n_fields];
-        int code = TOOL_OK;
 
         if (im->n_fields == MOST_COLUMNS)
             return csv_wrong(&im->csv, "too many columns");
@@ -228,43 +233,65 @@ static int import(struct importing *im, const char *marks, const char *lives)
     while (!code && (line = csv_line(&im->csv)))
         code = read_row(im, line);
     if (!code)
+        code = csv_end(&im->csv);
+    if (!code)
         code = catch_up(im, INT64_MAX);
     csv_close(&im->marks.csv);
     csv_close(&im->lives.csv);
     return code;
 }
 
-static int import_file(const char *csv, const char *output, const tracer_import_options *options,
-                       int plain, const char *const *sides)
+struct wish {
+    const char *csv, *output, *measure, *sides[2];
+    tracer_import_options options;
+};
+
+/* Into `path`; what is said names the file that was asked for. */
+static int import_to(const char *path, const struct wish *w)
 {
     static struct importing im;
-    int code = csv_open(&im.csv, csv), error;
+    int code, error;
 
-    im.plain = plain;
+    memset(&im, 0, sizeof(im));
+    im.plain = w->measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED;
+    code = csv_open(&im.csv, w->csv);
     if (code)
         return code;
-    error = tracer_import_open(output, options, &im.to);
+    error = tracer_import_open(path, &w->options, &im.to);
     if (!error) {
-        code = import(&im, sides[0], sides[1]);
+        code = import(&im, w->sides[0], w->sides[1]);
         error = tracer_import_close(im.to);
     }
     csv_close(&im.csv);
-    return error && !code ? complain_library(output, error) : code;
+    return error && !code ? complain_library(w->output, error) : code;
+}
+
+/* A new file is whole or not there; one that is there gets runs more. */
+static int import_file(const struct wish *w)
+{
+    static struct out_file o;
+    int code;
+
+    if (platform_is_there(w->output))
+        return import_to(w->output, w);
+    code = out_file_begin(&o, w->output);
+    if (code)
+        return code;
+    return out_file_close(&o, 1, import_to(o.temporary, w));
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    const char *csv = NULL, *output = NULL, *measure = "resident", *sides[2] = {NULL, NULL};
-    tracer_import_options options = {.size = sizeof(options)};
+    struct wish w = {.measure = "resident", .options = {.size = sizeof(w.options)}};
     const struct option_spec specs[] = {
-        {"csv", 0, OPTION_TEXT, &csv},
-        {"output", 'o', OPTION_TEXT, &output},
-        {"measure", 0, OPTION_TEXT, &measure},
-        {"markers", 0, OPTION_TEXT, &sides[0]},
-        {"sessions", 0, OPTION_TEXT, &sides[1]},
-        {"limit", 0, OPTION_BYTES, &options.limit_bytes},
-        {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
-        {"label", 0, OPTION_TEXT, &options.label},
+        {"csv", 0, OPTION_TEXT, &w.csv},
+        {"output", 'o', OPTION_TEXT, &w.output},
+        {"measure", 0, OPTION_TEXT, &w.measure},
+        {"markers", 0, OPTION_TEXT, &w.sides[0]},
+        {"sessions", 0, OPTION_TEXT, &w.sides[1]},
+        {"limit", 0, OPTION_BYTES, &w.options.limit_bytes},
+        {"max-regions", 0, OPTION_NUMBER, &w.options.max_regions},
+        {"label", 0, OPTION_TEXT, &w.options.label},
         {0},
     };
     int first,
@@ -272,16 +299,15 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
-    if (!csv || !output) {
+    if (!w.csv || !w.output) {
         complain("import: --csv FILE and -o FILE are needed");
         return TOOL_USAGE;
     }
-    if (strcmp(measure, "resident") != 0 && strcmp(measure, "committed") != 0) {
+    if (strcmp(w.measure, "resident") != 0 && strcmp(w.measure, "committed") != 0) {
         complain("import: --measure is resident or committed");
         return TOOL_USAGE;
     }
-    return import_file(csv, output, &options,
-                       measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED, sides);
+    return import_file(&w);
 }
 
 const struct command command_import = {"import", "a series measured elsewhere into a file", help,

@@ -106,7 +106,7 @@ static int report(struct report *r, const char *output)
     code = write_page(r);
     if (!code)
         code = work_end(r->work);
-    return out_file_close(&o, code);
+    return out_file_close(&o, 1, code);
 }
 
 struct wish {

@@ -38,24 +38,34 @@ static const char help[] =
     "Exit: the program's own code, 128 + N when signal N ended it; 1 usage; 2 the program, the\n"
     "file or the preload library is not as needed (the program was not started).\n";
 
-/* A file that exists must be one that tracer_start() would take: better said before than after. */
-static int check_file(const char *path)
+/* Nothing there counts as empty. A pipe is not opened: that would wait for its other end. */
+static int look_whether_empty(const char *path, bool *out)
 {
-    FILE *file = fopen(path, "rb");
-    tracer_reader *r;
-    bool empty;
-    int error;
+    FILE *file;
 
-    if (!file && errno == ENOENT)
+    *out = false;
+    if (platform_is_device(path))
         return TOOL_OK;
-    if (!file) {
+    file = fopen(path, "rb");
+    if (!file && errno != ENOENT) {
         complain("%s: %s", path, strerror(errno));
         return TOOL_ENVIRONMENT;
     }
-    empty = fgetc(file) == EOF;
-    fclose(file);
-    if (empty)
-        return TOOL_OK;
+    *out = !file || fgetc(file) == EOF;
+    if (file)
+        fclose(file);
+    return TOOL_OK;
+}
+
+/* A file that exists must be one that tracer_start() would take: better said before than after. */
+static int check_file(const char *path)
+{
+    tracer_reader *r;
+    bool empty;
+    int code = look_whether_empty(path, &empty), error;
+
+    if (code || empty)
+        return code;
     error = tracer_reader_open(path, &r);
     if (error)
         return complain_library(path, error);

@@ -14,6 +14,7 @@ struct csv {
     FILE *file; /* NULL = none */
     const char *path;
     int64_t line; /* the newest one's number, from 1 */
+    int error;    /* errno of a read that failed */
     char text[CSV_LINE_BYTES];
 };
 
@@ -23,6 +24,9 @@ void csv_close(struct csv *c);
 
 /* The next line that is not empty, without its end; NULL at the end of the file. */
 char *csv_line(struct csv *c);
+
+/* After the last line: TOOL_OK or, with a sentence, TOOL_ENVIRONMENT where more could not be read. */
+int csv_end(const struct csv *c);
 
 /* Complains about the newest line; returns TOOL_ENVIRONMENT. */
 int csv_wrong(const struct csv *c, const char *what);

@@ -173,7 +173,8 @@ int mt_db_run(struct mt_db *db, sqlite3_stmt *s, const char *doing)
     return mt_db_run_number(db, s, doing, &ignored);
 }
 
-/* A pragma that answers with a word: sets journal_mode and tells whether the word is `wanted`. */
+/* A pragma that answers with a word: sets journal_mode and tells whether the word is `wanted`. It
+ * answers before it commits, so that what fails there is known only at the end. */
 static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bool *out)
 {
     sqlite3_stmt *s = NULL;
@@ -181,7 +182,13 @@ static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bo
 
     if (rc == SQLITE_OK)
         rc = sqlite3_step(s);
-    *out = rc == SQLITE_ROW && !strcmp((const char *)sqlite3_column_text(s, 0), wanted);
+    *out = false;
+    if (rc == SQLITE_ROW) {
+        const char *word = (const char *)sqlite3_column_text(s, 0);
+
+        *out = word && !strcmp(word, wanted);
+        rc = word ? sqlite3_step(s) : SQLITE_NOMEM;
+    }
     sqlite3_finalize(s);
     return mt_db_error(db, rc, "set its journal mode");
 }
@@ -198,7 +205,7 @@ static bool can_share_memory(const struct mt_db *db)
     if (!file || !file->pMethods || file->pMethods->iVersion < 2)
         return false;
     can = file->pMethods->xShmMap(file, 0, SHM_REGION_BYTES, 1, &p) == SQLITE_OK && p;
-    file->pMethods->xShmUnmap(file, 0);
+    file->pMethods->xShmUnmap(file, 1); /* of a file without a log, nobody uses it */
     return can;
 }
 
