@@ -194,8 +194,9 @@ static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bo
 }
 
 /* Not every file system can share memory. SQLite finds that out only after the header says WAL, and
- * then nobody can open the file; so it is tried before. */
-static bool can_share_memory(const struct mt_db *db)
+ * then nobody can open the file; so it is tried before. No -shm stays, also none of a WAL that
+ * could not be begun. Only for a file that is plain. */
+static bool share_memory_once(const struct mt_db *db)
 {
     sqlite3_file *file = NULL;
     void volatile *p = NULL;
@@ -214,10 +215,13 @@ int mt_db_journal_wal(struct mt_db *db, bool *out_wal)
     bool plain;
     int error = set_journal(db, "PRAGMA journal_mode", "wal", out_wal);
 
-    if (!error && !*out_wal && can_share_memory(db))
+    if (!error && !*out_wal && share_memory_once(db))
         error = set_journal(db, "PRAGMA journal_mode = WAL", "wal", out_wal);
-    if (error || !*out_wal)
+    if (error || !*out_wal) {
         error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
+        if (!error && plain)
+            share_memory_once(db);
+    }
     if (!error)
         error = mt_db_script(db, "PRAGMA synchronous = NORMAL", "set it up");
     sqlite3_wal_autocheckpoint(db->handle, 0);
