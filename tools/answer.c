@@ -12,6 +12,8 @@ int answer_open(struct answer *a, const char *path)
     int error;
 
     a->reader = NULL;
+    if (options_file(path))
+        return TOOL_USAGE;
     a->path = path;
     a->n_params = 0;
     a->out = (struct json)JSON_STDOUT;

@@ -110,8 +110,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &w.json},
         {"openmetrics", 0, OPTION_FLAG, &w.openmetrics},
         {"perfetto", 0, OPTION_FLAG, &w.perfetto},
-        {"memorytracer", 0, OPTION_TEXT, &w.memorytracer},
-        {"output", 'o', OPTION_TEXT, &w.output},
+        {"memorytracer", 0, OPTION_FILE, &w.memorytracer},
+        {"output", 'o', OPTION_FILE, &w.output},
         {"run", 0, OPTION_NUMBER, &a.run},
         {0},
     };

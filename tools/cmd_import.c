@@ -284,11 +284,11 @@ static int run(const struct command *self, int argc, char **argv)
 {
     struct wish w = {.measure = "resident", .options = {.size = sizeof(w.options)}};
     const struct option_spec specs[] = {
-        {"csv", 0, OPTION_TEXT, &w.csv},
-        {"output", 'o', OPTION_TEXT, &w.output},
+        {"csv", 0, OPTION_FILE, &w.csv},
+        {"output", 'o', OPTION_FILE, &w.output},
         {"measure", 0, OPTION_TEXT, &w.measure},
-        {"markers", 0, OPTION_TEXT, &w.sides[0]},
-        {"sessions", 0, OPTION_TEXT, &w.sides[1]},
+        {"markers", 0, OPTION_FILE, &w.sides[0]},
+        {"sessions", 0, OPTION_FILE, &w.sides[1]},
         {"limit", 0, OPTION_BYTES, &w.options.limit_bytes},
         {"max-regions", 0, OPTION_NUMBER, &w.options.max_regions},
         {"label", 0, OPTION_TEXT, &w.options.label},

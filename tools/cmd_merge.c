@@ -102,6 +102,8 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
+    if (options_file(argv[first]))
+        return TOOL_USAGE;
     if (platform_is_there(argv[first])) {
         complain("%s is there already; merge makes a new file", argv[first]);
         return TOOL_ENVIRONMENT;

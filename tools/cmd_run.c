@@ -44,7 +44,7 @@ static int look_whether_empty(const char *path, bool *out)
     FILE *file;
 
     *out = false;
-    if (platform_is_device(path))
+    if (platform_is_irregular(path))
         return TOOL_OK;
     file = fopen(path, "rb");
     if (!file && errno != ENOENT) {
@@ -90,7 +90,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct launched done = {0};
     bool as_json = false;
     const struct option_spec specs[] = {
-        {"output", 'o', OPTION_TEXT, &l.path},
+        {"output", 'o', OPTION_FILE, &l.path},
         {"interval", 0, OPTION_NUMBER, &l.interval_ms},
         {"label", 0, OPTION_TEXT, &l.label},
         {"stacks", 0, OPTION_MAYBE_BYTES, &l.stack_min},

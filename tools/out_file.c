@@ -52,25 +52,6 @@ int out_file_begin(struct out_file *o, const char *path)
     return TOOL_OK;
 }
 
-int out_file_open(struct out_file *o, const char *path)
-{
-    int code;
-
-    *o = (struct out_file){.file = stdout};
-    if (!path)
-        return TOOL_OK;
-    if (platform_is_device(path)) {
-        o->path = path;
-        o->file = fopen(path, "wb");
-        return o->file ? TOOL_OK : failed(path);
-    }
-    code = out_file_begin(o, path);
-    if (code)
-        return code;
-    o->file = platform_new_file(o->temporary);
-    return o->file ? TOOL_OK : failed(o->temporary);
-}
-
 /* No longer to be removed by out_file_abandon(). */
 static void forget(const struct out_file *o)
 {
@@ -82,6 +63,28 @@ static void forget(const struct out_file *o)
         *at = o->next;
 }
 
+int out_file_open(struct out_file *o, const char *path)
+{
+    int code;
+
+    *o = (struct out_file){.file = stdout};
+    if (!path)
+        return TOOL_OK;
+    if (platform_is_irregular(path)) {
+        o->path = path;
+        o->file = fopen(path, "wb");
+        return o->file ? TOOL_OK : failed(path);
+    }
+    code = out_file_begin(o, path);
+    if (code)
+        return code;
+    o->file = platform_new_file(o->temporary);
+    if (o->file)
+        return TOOL_OK;
+    forget(o);
+    return failed(o->temporary);
+}
+
 static int close_stream(struct out_file *o, int code)
 {
     bool whole;
@@ -89,20 +92,12 @@ static int close_stream(struct out_file *o, int code)
     if (!o->file || !o->path)
         return code; /* stdout is looked at by main() */
     whole = !ferror(o->file);
-    whole = !fclose(o->file) && whole;
+    if (fclose(o->file) && whole && !code)
+        code = failed(o->path);
+    else if (!whole && !code) /* why, nobody knows any more */
+        complain("%s could not be written whole: is there room?", o->path);
     o->file = NULL;
-    if (whole || code)
-        return code;
-    complain("%s could not be written whole: %s", o->path, strerror(errno));
-    return TOOL_ENVIRONMENT;
-}
-
-static int give_name(const struct out_file *o)
-{
-    /* Windows does not rename over a file that is there. */
-    if (!rename(o->temporary, o->path) || (!remove(o->path) && !rename(o->temporary, o->path)))
-        return TOOL_OK;
-    return failed(o->path);
+    return whole ? code : TOOL_ENVIRONMENT;
 }
 
 int out_file_close(struct out_file *files, size_t n, int code)
@@ -112,8 +107,8 @@ int out_file_close(struct out_file *files, size_t n, int code)
     for (size_t i = 0; i < n; i++)
         code = close_stream(&files[i], code);
     for (size_t i = 0; i < n && !code; i++) {
-        if (files[i].temporary[0])
-            code = give_name(&files[i]);
+        if (files[i].temporary[0] && platform_rename(files[i].temporary, files[i].path))
+            code = failed(files[i].path);
         named += !code;
     }
     for (size_t i = 0; i < n && code; i++)

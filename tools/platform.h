@@ -19,8 +19,11 @@ int64_t platform_monotonic_ns(void);
 /* Whether there is anything at the path, were it a link to nothing. */
 bool platform_is_there(const char *path);
 
-/* Whether there is something at the path that is neither a file nor a folder. */
-bool platform_is_device(const char *path);
+/* Whether there is something at the path that is no plain file: a folder, a device, a pipe. */
+bool platform_is_irregular(const char *path);
+
+/* Renames over a file that is there. 0, or −1 and errno. */
+int platform_rename(const char *from, const char *to);
 
 /* A file that was not there, for writing; where the system can, not through a link that lies in
  * wait. NULL and errno. */

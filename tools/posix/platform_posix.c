@@ -46,11 +46,16 @@ bool platform_is_there(const char *path)
     return !lstat(path, &s);
 }
 
-bool platform_is_device(const char *path)
+bool platform_is_irregular(const char *path)
 {
     struct stat s;
 
-    return !stat(path, &s) && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+    return !stat(path, &s) && !S_ISREG(s.st_mode);
+}
+
+int platform_rename(const char *from, const char *to)
+{
+    return rename(from, to);
 }
 
 FILE *platform_new_file(const char *path)

@@ -35,11 +35,20 @@ bool platform_is_there(const char *path)
     return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
 }
 
-bool platform_is_device(const char *path)
+bool platform_is_irregular(const char *path)
 {
     struct stat s;
 
-    return !stat(path, &s) && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+    return !stat(path, &s) && !S_ISREG(s.st_mode);
+}
+
+/* rename() does not go over a file that is there. */
+int platform_rename(const char *from, const char *to)
+{
+    if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING))
+        return 0;
+    errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : EIO;
+    return -1;
 }
 
 FILE *platform_new_file(const char *path)
