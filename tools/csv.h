@@ -25,7 +25,8 @@ void csv_close(struct csv *c);
 /* The next line that is not empty, without its end; NULL at the end of the file. */
 char *csv_line(struct csv *c);
 
-/* After the last line: TOOL_OK or, with a sentence, TOOL_ENVIRONMENT where more could not be read. */
+/* After the last line: TOOL_OK or, where more could not be read, with a sentence
+ * TOOL_ENVIRONMENT. */
 int csv_end(const struct csv *c);
 
 /* Complains about the newest line; returns TOOL_ENVIRONMENT. */

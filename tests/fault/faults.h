@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tests: calls that fail by their number. Stands before the C library's functions, and, where a
- * program is linked with the --wrap options of meson.build, before those of SQLite and of memory. */
+ * program is linked with the --wrap options of meson.build, before those of SQLite and of memory.
+ */
 #ifndef TESTS_FAULT_FAULTS_H
 #define TESTS_FAULT_FAULTS_H
 
