@@ -12,6 +12,8 @@ int answer_open(struct answer *a, const char *path)
     int error;
 
     a->reader = NULL;
+    if (options_file(path))
+        return TOOL_USAGE;
     a->path = path;
     a->n_params = 0;
     a->out = (struct json)JSON_STDOUT;
@@ -101,8 +103,8 @@ static int hand_on(void *user, uint32_t n_columns, const char *const *names,
         return 1;
     n_blobs = make_safe(values, n_columns, asking->values, asking->blobs);
     end = asking->row(asking->user, n_columns, names, asking->values);
-    while (n_blobs)
-        free(asking->blobs[--n_blobs]);
+    for (size_t i = 0; i < n_blobs; i++)
+        free(asking->blobs[i]);
     return end;
 }
 

@@ -54,7 +54,7 @@ struct question {
 /* The whole of such a command: its exit code. */
 int answer_question(const struct question *q, int argc, char **argv);
 
-/* TOOL_OK or, with a sentence, TOOL_ENVIRONMENT. */
+/* TOOL_OK or, with a sentence, another code. */
 int answer_open(struct answer *a, const char *path);
 void answer_close(struct answer *a);
 

@@ -80,7 +80,7 @@ static int write_file(struct exporting *e, const struct wish *w)
         code = export_perfetto(e);
     if (!code)
         code = work_end(e->work);
-    return out_file_close(&o, code);
+    return out_file_close(&o, 1, code);
 }
 
 static int take(void *user, char **operands, int n)
@@ -118,8 +118,8 @@ static int run(const struct command *self, int argc, char **argv)
         {"json", 0, OPTION_FLAG, &w.json},
         {"openmetrics", 0, OPTION_FLAG, &w.openmetrics},
         {"perfetto", 0, OPTION_FLAG, &w.perfetto},
-        {"memorytracer", 0, OPTION_TEXT, &w.memorytracer},
-        {"output", 'o', OPTION_TEXT, &w.output},
+        {"memorytracer", 0, OPTION_FILE, &w.memorytracer},
+        {"output", 'o', OPTION_FILE, &w.output},
         {"run", 0, OPTION_NUMBER, &a.run},
         {0},
     };

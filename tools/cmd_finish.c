@@ -33,6 +33,8 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
+    if (options_file(argv[first]))
+        return TOOL_USAGE;
     error = tracer_file_finish(argv[first]);
     if (error)
         return complain_library(argv[first], error);

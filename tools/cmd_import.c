@@ -13,6 +13,8 @@
 #include "import_foreign.h"
 #include "memtracer/import.h"
 #include "options.h"
+#include "out_file.h"
+#include "platform.h"
 
 static const char help[] =
     "usage: memtracer import --csv|--psrecord|--prmon|--mprof FILE -o FILE.db [options]\n"
@@ -26,7 +28,6 @@ static const char help[] =
     "  regions       the number of mappings\n"
     "  =COUNTER      a counter: =heap_in_use, =heap_free, =threads\n"
     "\n"
-    "\n"
     "What psrecord, prmon and mprof have written is taken as it is: the process as a whole is "
     "type\n"
     "process, a child that mprof has seen is child_N, calls that it timed become marks.\n"
@@ -35,7 +36,8 @@ static const char help[] =
     "  --psrecord FILE     a log of psrecord --log\n"
     "  --prmon FILE        prmon.txt\n"
     "  --mprof FILE        mprofile_….dat of mprof run\n"
-    "  -o, --output FILE   the file to write; a memtracer file gets further runs\n"
+    "  -o, --output FILE   the file to write; a memtracer file gets further runs, a new one is\n"
+    "                      written beside it and renamed when whole\n"
     "  --measure M         resident (default) or committed: what the types' values are\n"
     "  --markers FILE      lines t_ns,label: what the program did when\n"
     "  --sessions FILE     lines t_ns: a new life of the process began there\n"
@@ -103,7 +105,7 @@ static int side_next(struct side *s)
 
     s->there = false;
     if (!line)
-        return TOOL_OK;
+        return csv_end(&s->csv);
     if (!csv_integer(&rest, &s->t_ns))
         return csv_wrong(&s->csv, "a time in nanoseconds is missing");
     rest += *rest == ',' || *rest == ' ';
@@ -147,12 +149,14 @@ static int read_header(struct importing *im)
     char *line = csv_line(&im->csv);
     const char *rest = line;
     char name[128];
+    int code = line ? TOOL_OK : csv_end(&im->csv);
 
+    if (code)
+        return code;
     if (!line || !csv_text(&rest, name, sizeof(name)) || strcmp(name, "t_ns") != 0)
         return csv_wrong(&im->csv, "the first column must be t_ns");
     while (csv_text(&rest, name, sizeof(name))) {
         struct field *f = &im->fields[im->n_fields];
-        int code = TOOL_OK;
 
         if (im->n_fields == MOST_COLUMNS)
             return csv_wrong(&im->csv, "too many columns");
@@ -237,6 +241,8 @@ static int import(struct importing *im, const char *marks, const char *lives)
     while (!code && (line = csv_line(&im->csv)))
         code = read_row(im, line);
     if (!code)
+        code = csv_end(&im->csv);
+    if (!code)
         code = catch_up(im, INT64_MAX);
     csv_close(&im->marks.csv);
     csv_close(&im->lives.csv);
@@ -246,6 +252,7 @@ static int import(struct importing *im, const char *marks, const char *lives)
 struct wish {
     const char *csv, *psrecord, *prmon, *mprof; /* one of them */
     const char *output, *measure, *marks, *lives;
+    tracer_import_options options;
 };
 
 static int read_wish(struct importing *im, const struct wish *w)
@@ -257,31 +264,46 @@ static int read_wish(struct importing *im, const struct wish *w)
     return w->mprof ? import_mprof(im->to, &im->csv) : import(im, w->marks, w->lives);
 }
 
-static int import_file(const char *path, const struct wish *w, const tracer_import_options *options)
+/* Of the file `from` into `to`; what is said names the file that was asked for. `work` may be NULL.
+ */
+static int import_to(const char *to, const char *from, const struct wish *w, struct work *work)
 {
     static struct importing im;
-    bool is_new = !file_is_there(w->output);
-    struct work work;
-    int code = csv_open(&im.csv, path), error;
+    int code, error;
 
+    memset(&im, 0, sizeof(im));
     im.plain = w->measure[0] == 'r' ? TRACER_COLUMN_WS : TRACER_COLUMN_COMMITTED;
+    code = csv_open(&im.csv, from);
     if (code)
         return code;
-    if (is_new) { /* else there are runs that must stay: an interrupt ends this one where it is */
-        work_begin(&work, "import");
-        im.csv.work = &work;
-    }
-    error = tracer_import_open(w->output, options, &im.to);
+    im.csv.work = work;
+    error = tracer_import_open(to, &w->options, &im.to);
     if (!error) {
         code = read_wish(&im, w);
         error = tracer_import_close(im.to);
     }
     csv_close(&im.csv);
-    if (is_new && work_end(&work))
-        code = TOOL_ENVIRONMENT;
-    if (is_new && (code || error))
-        remove(w->output);
     return error && !code ? complain_library(w->output, error) : code;
+}
+
+/* A new file is whole or not there; one that is there gets runs more, and has runs that must stay:
+ * an interrupt ends this one where it is. */
+static int import_file(const char *from, const struct wish *w)
+{
+    static struct out_file o;
+    struct work work;
+    int code;
+
+    if (platform_is_there(w->output))
+        return import_to(w->output, from, w, NULL);
+    code = out_file_begin(&o, w->output);
+    if (code)
+        return code;
+    work_begin(&work, "import");
+    code = import_to(o.temporary, from, w, &work);
+    if (work_end(&work))
+        code = TOOL_ENVIRONMENT;
+    return out_file_close(&o, 1, code);
 }
 
 /* NULL: none, or more than one. */
@@ -301,20 +323,19 @@ static const char *one_path(const struct wish *w)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    struct wish w = {.measure = "resident"};
-    tracer_import_options options = {.size = sizeof(options)};
+    struct wish w = {.measure = "resident", .options = {.size = sizeof(w.options)}};
     const struct option_spec specs[] = {
-        {"csv", 0, OPTION_TEXT, &w.csv},
-        {"psrecord", 0, OPTION_TEXT, &w.psrecord},
-        {"prmon", 0, OPTION_TEXT, &w.prmon},
-        {"mprof", 0, OPTION_TEXT, &w.mprof},
-        {"output", 'o', OPTION_TEXT, &w.output},
+        {"csv", 0, OPTION_FILE, &w.csv},
+        {"psrecord", 0, OPTION_FILE, &w.psrecord},
+        {"prmon", 0, OPTION_FILE, &w.prmon},
+        {"mprof", 0, OPTION_FILE, &w.mprof},
+        {"output", 'o', OPTION_FILE, &w.output},
         {"measure", 0, OPTION_TEXT, &w.measure},
-        {"markers", 0, OPTION_TEXT, &w.marks},
-        {"sessions", 0, OPTION_TEXT, &w.lives},
-        {"limit", 0, OPTION_BYTES, &options.limit_bytes},
-        {"max-regions", 0, OPTION_NUMBER, &options.max_regions},
-        {"label", 0, OPTION_TEXT, &options.label},
+        {"markers", 0, OPTION_FILE, &w.marks},
+        {"sessions", 0, OPTION_FILE, &w.lives},
+        {"limit", 0, OPTION_BYTES, &w.options.limit_bytes},
+        {"max-regions", 0, OPTION_NUMBER, &w.options.max_regions},
+        {"label", 0, OPTION_TEXT, &w.options.label},
         {0},
     };
     const char *path;
@@ -336,7 +357,7 @@ static int run(const struct command *self, int argc, char **argv)
         complain("import: --measure is resident or committed");
         return TOOL_USAGE;
     }
-    return import_file(path, &w, &options);
+    return import_file(path, &w);
 }
 
 const struct command command_import = {"import", "a series measured elsewhere into a file", help,

@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "merge.h"
 #include "options.h"
+#include "platform.h"
 
 static const char help[] =
     "usage: memtracer merge OUT.db FILE...\n"
@@ -83,18 +84,15 @@ static int merge(struct merging *m, const struct source *sources, int n)
 
 static int write_file(const char *output, const struct source *sources, int n)
 {
-    char temporary[OUT_PATH_BYTES];
+    static struct out_file o;
     struct work w;
     struct merging m = {.work = &w, .path = output};
-    int code;
+    int code = out_file_begin(&o, output);
 
-    if (!out_file_temporary(output, temporary)) {
-        complain("%s: the path is too long", output);
-        return TOOL_ENVIRONMENT;
-    }
-    remove(temporary);
+    if (code)
+        return code;
     work_begin(&w, "merge");
-    if (sqlite3_open_v2(temporary, &m.db,
+    if (sqlite3_open_v2(o.temporary, &m.db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)) {
         complain("%s: %s", output, sqlite3_errmsg(m.db));
         code = TOOL_ENVIRONMENT;
@@ -108,10 +106,7 @@ static int write_file(const char *output, const struct source *sources, int n)
         code = TOOL_ENVIRONMENT;
     if (work_end(&w))
         code = TOOL_ENVIRONMENT;
-    if (!code)
-        return out_file_rename(temporary, output);
-    remove(temporary);
-    return code;
+    return out_file_close(&o, 1, code);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -123,7 +118,9 @@ static int run(const struct command *self, int argc, char **argv)
 
     if (code != OPTIONS_GO_ON)
         return code;
-    if (file_is_there(argv[first])) {
+    if (options_file(argv[first]))
+        return TOOL_USAGE;
+    if (platform_is_there(argv[first])) {
         complain("%s is there already; merge makes a new file", argv[first]);
         return TOOL_ENVIRONMENT;
     }

@@ -97,7 +97,7 @@ static int run(const struct command *self, int argc, char **argv)
     tracer_options options = TRACER_OPTIONS_INIT;
     struct wish w = {0};
     const struct option_spec specs[] = {
-        {"output", 'o', OPTION_TEXT, &w.path},
+        {"output", 'o', OPTION_FILE, &w.path},
         {"pid", 'p', OPTION_NUMBER, &w.pid},
         {"duration", 0, OPTION_SECONDS, &w.duration_ns},
         {"interval", 0, OPTION_NUMBER, &w.interval_ms},

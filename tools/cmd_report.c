@@ -106,7 +106,7 @@ static int report(struct report *r, const char *output)
     code = write_page(r);
     if (!code)
         code = work_end(r->work);
-    return out_file_close(&o, code);
+    return out_file_close(&o, 1, code);
 }
 
 struct wish {
@@ -143,7 +143,7 @@ static int run(const struct command *self, int argc, char **argv)
     struct answer a = {0};
     struct wish w = {0};
     const struct option_spec specs[] = {
-        {"output", 'o', OPTION_TEXT, &w.output},
+        {"output", 'o', OPTION_FILE, &w.output},
         {"run", 0, OPTION_NUMBER, &a.run},
         {"full", 0, OPTION_FLAG, &w.full},
         {0},

@@ -38,24 +38,34 @@ static const char help[] =
     "Exit: the program's own code, 128 + N when signal N ended it; 1 usage; 2 the program, the\n"
     "file or the preload library is not as needed (the program was not started).\n";
 
-/* A file that exists must be one that tracer_start() would take: better said before than after. */
-static int check_file(const char *path)
+/* Nothing there counts as empty. A pipe is not opened: that would wait for its other end. */
+static int look_whether_empty(const char *path, bool *out)
 {
-    FILE *file = fopen(path, "rb");
-    tracer_reader *r;
-    bool empty;
-    int error;
+    FILE *file;
 
-    if (!file && errno == ENOENT)
+    *out = false;
+    if (platform_is_irregular(path))
         return TOOL_OK;
-    if (!file) {
+    file = fopen(path, "rb");
+    if (!file && errno != ENOENT) {
         complain("%s: %s", path, strerror(errno));
         return TOOL_ENVIRONMENT;
     }
-    empty = fgetc(file) == EOF;
-    fclose(file);
-    if (empty)
-        return TOOL_OK;
+    *out = !file || fgetc(file) == EOF;
+    if (file)
+        fclose(file);
+    return TOOL_OK;
+}
+
+/* A file that exists must be one that tracer_start() would take: better said before than after. */
+static int check_file(const char *path)
+{
+    tracer_reader *r;
+    bool empty;
+    int code = look_whether_empty(path, &empty), error;
+
+    if (code || empty)
+        return code;
     error = tracer_reader_open(path, &r);
     if (error)
         return complain_library(path, error);
@@ -80,12 +90,9 @@ static int run(const struct command *self, int argc, char **argv)
     struct launched done = {0};
     bool as_json = false;
     const struct option_spec specs[] = {
-        {"output", 'o', OPTION_TEXT, &l.path},
-        {"interval", 0, OPTION_NUMBER, &l.interval_ms},
-        {"label", 0, OPTION_TEXT, &l.label},
-        {"stacks", 0, OPTION_MAYBE_BYTES, &l.stack_min},
-        {"json", 0, OPTION_FLAG, &as_json},
-        {0},
+        {"output", 'o', OPTION_FILE, &l.path}, {"interval", 0, OPTION_NUMBER, &l.interval_ms},
+        {"label", 0, OPTION_TEXT, &l.label},   {"stacks", 0, OPTION_MAYBE_BYTES, &l.stack_min},
+        {"json", 0, OPTION_FLAG, &as_json},    {0},
     };
     int first,
         code = options_parse(self, argc, argv, specs, (struct operand_range){1, -1, true}, &first);

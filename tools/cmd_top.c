@@ -49,16 +49,12 @@ struct top {
 /* The process that the operand names, 0 = it is a file. */
 static uint32_t as_process(const char *operand)
 {
-    FILE *file;
     char *end;
     unsigned long pid = strtoul(operand, &end, 10);
 
     if (!isdigit((unsigned char)*operand) || *end || pid == 0 || pid > INT32_MAX)
         return 0;
-    file = fopen(operand, "rb");
-    if (file)
-        fclose(file);
-    return file ? 0 : (uint32_t)pid;
+    return platform_is_there(operand) ? 0 : (uint32_t)pid;
 }
 
 /* Two looks, so that there is a change to show. */

@@ -13,7 +13,7 @@
 int csv_open(struct csv *c, const char *path)
 {
     c->path = path;
-    c->line = 0;
+    c->line = c->error = 0;
     c->file = fopen(path, "r");
     if (c->file)
         return TOOL_OK;
@@ -36,7 +36,16 @@ char *csv_line(struct csv *c)
         if (c->text[0])
             return c->text;
     }
+    c->error = ferror(c->file) ? errno : 0;
     return NULL;
+}
+
+int csv_end(const struct csv *c)
+{
+    if (!c->error)
+        return TOOL_OK;
+    complain("%s: %s", c->path, strerror(c->error));
+    return TOOL_ENVIRONMENT;
 }
 
 int csv_wrong(const struct csv *c, const char *what)

@@ -17,6 +17,7 @@ struct csv {
     const char *path;
     int64_t line;      /* the newest one's number, from 1 */
     struct work *work; /* told of each line; after an interrupt none comes. NULL = nobody */
+    int error;         /* errno of a read that failed */
     char text[CSV_LINE_BYTES];
 };
 
@@ -26,6 +27,10 @@ void csv_close(struct csv *c);
 
 /* The next line that is not empty, without its end; NULL at the end of the file. */
 char *csv_line(struct csv *c);
+
+/* After the last line: TOOL_OK or, where more could not be read, with a sentence
+ * TOOL_ENVIRONMENT. */
+int csv_end(const struct csv *c);
 
 /* Complains about the newest line; returns TOOL_ENVIRONMENT. */
 int csv_wrong(const struct csv *c, const char *what);

@@ -224,7 +224,5 @@ int export_memorytracer(struct exporting *e, const char *folder)
         code = write_moments(&m);
     if (!code)
         code = work_end(e->work);
-    for (int i = 0; i < 3; i++)
-        code = out_file_close(&files[i], code);
-    return code;
+    return out_file_close(files, 3, code);
 }

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "memtracer/memtracer.h"
 #include "options.h"
+#include "out_file.h"
 #include "terminal.h"
 #include "utf8.h"
 
@@ -52,6 +53,7 @@ void *need(void *p)
 {
     if (!p) {
         fputs("memtracer: out of memory\n", stderr);
+        out_file_abandon();
         exit(TOOL_ENVIRONMENT);
     }
     return p;

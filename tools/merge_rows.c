@@ -112,10 +112,14 @@ static int one_text(struct merging *m, const char *sql, char **out)
     *out = NULL;
     if (!rc)
         rc = sqlite3_step(q);
-    if (rc == SQLITE_ROW && sqlite3_column_text(q, 0)) {
+    if (rc == SQLITE_ROW && sqlite3_column_type(q, 0) != SQLITE_NULL) {
+        const unsigned char *text = sqlite3_column_text(q, 0);
         size_t n = (size_t)sqlite3_column_bytes(q, 0) + 1;
 
-        *out = memcpy(need(malloc(n)), sqlite3_column_text(q, 0), n);
+        if (text)
+            *out = memcpy(need(malloc(n)), text, n);
+        else
+            rc = SQLITE_NOMEM;
     }
     sqlite3_finalize(q);
     return rc == SQLITE_ROW || rc == SQLITE_DONE ? TOOL_OK : failed(m);
@@ -138,30 +142,51 @@ static int run_text(struct merging *m, sqlite3_str *text)
     return code;
 }
 
-/* INSERT INTO main.T SELECT …, each column by its rule. */
+static void put_column(sqlite3_str *text, const char *table, const char *column)
+{
+    const char *rule = rule_of(table, column);
+
+    if (!strcmp(column, "id"))
+        sqlite3_str_appendf(text, "x.id + b.%w", table);
+    else if (rule)
+        sqlite3_str_appendall(text, rule);
+    else
+        sqlite3_str_appendf(text, "x.\"%w\"", column);
+}
+
+/* The columns of a table, each by its rule; SQLITE_DONE when all are there. */
+static int put_columns(struct merging *m, sqlite3_str *text, const char *table)
+{
+    sqlite3_stmt *q = NULL;
+    int rc = sqlite3_prepare_v2(m->db, "SELECT name, cid FROM pragma_table_info(?1, 'main')", -1,
+                                &q, NULL);
+
+    if (!rc)
+        rc = sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
+    while ((!rc || rc == SQLITE_ROW) && (rc = sqlite3_step(q)) == SQLITE_ROW) {
+        const char *column = (const char *)sqlite3_column_text(q, 0);
+
+        if (!column) {
+            rc = SQLITE_NOMEM;
+            break;
+        }
+        sqlite3_str_appendall(text, sqlite3_column_int(q, 1) ? ", " : "");
+        put_column(text, table, column);
+    }
+    sqlite3_finalize(q);
+    return rc;
+}
+
+/* INSERT INTO main.T SELECT …. */
 static int copy_table(struct merging *m, const char *table)
 {
     sqlite3_str *text = sqlite3_str_new(m->db);
-    sqlite3_stmt *q = NULL;
 
     sqlite3_str_appendf(text, "INSERT INTO main.%w SELECT ", table);
-    if (sqlite3_prepare_v2(m->db, "SELECT name, cid FROM pragma_table_info(?1, 'main')", -1, &q,
-                           NULL))
+    if (put_columns(m, text, table) != SQLITE_DONE) {
+        sqlite3_free(sqlite3_str_finish(text));
         return failed(m);
-    sqlite3_bind_text(q, 1, table, -1, SQLITE_STATIC);
-    while (sqlite3_step(q) == SQLITE_ROW) {
-        const char *column = (const char *)sqlite3_column_text(q, 0);
-        const char *rule = rule_of(table, column);
-
-        sqlite3_str_appendall(text, sqlite3_column_int(q, 1) ? ", " : "");
-        if (!strcmp(column, "id"))
-            sqlite3_str_appendf(text, "x.id + b.%w", table);
-        else if (rule)
-            sqlite3_str_appendall(text, rule);
-        else
-            sqlite3_str_appendf(text, "x.\"%w\"", column);
     }
-    sqlite3_finalize(q);
     sqlite3_str_appendf(text, " FROM src.%w x CROSS JOIN temp.grow b", table);
     return run_text(m, text);
 }

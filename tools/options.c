@@ -45,6 +45,14 @@ bool options_address(const char *text, int64_t *out_address)
     return true;
 }
 
+int options_file(const char *name)
+{
+    if (*name)
+        return TOOL_OK;
+    complain("the name of the file is empty");
+    return TOOL_USAGE;
+}
+
 static bool append(struct text_list *list, const char *text)
 {
     if (list->n == OPTIONS_LIST_MAX)
@@ -71,6 +79,7 @@ static bool store(const struct option_spec *spec, const char *text)
     switch (spec->kind) {
     case OPTION_FLAG: *(bool *)spec->out = true; return true;
     case OPTION_TEXT: *(const char **)spec->out = text; return true;
+    case OPTION_FILE: *(const char **)spec->out = text; return *text;
     case OPTION_NUMBER: return parse_number(text, spec->out);
     case OPTION_BYTES: return human_parse_bytes(text, spec->out);
     case OPTION_MAYBE_BYTES: return parse_maybe_bytes(text, spec->out);
@@ -85,6 +94,7 @@ static const char *wanted(enum option_kind kind)
     switch (kind) {
     case OPTION_FLAG:
     case OPTION_TEXT: return "a text";
+    case OPTION_FILE: return "the name of a file";
     case OPTION_NUMBER: return "a whole number of 1 or more";
     case OPTION_BYTES:
     case OPTION_MAYBE_BYTES: return "a size such as 4096, 64K, 1.5M or 2G";

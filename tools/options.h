@@ -9,13 +9,14 @@
 #include "command.h"
 
 enum option_kind {
-    OPTION_FLAG,    /* bool * */
-    OPTION_TEXT,    /* const char ** */
-    OPTION_NUMBER,  /* int64_t *, a whole number of 1 or more */
-    OPTION_BYTES,   /* int64_t *, "4096", "64K", "1.5M", "2G" */
+    OPTION_FLAG,        /* bool * */
+    OPTION_TEXT,        /* const char ** */
+    OPTION_FILE,        /* the same, not empty */
+    OPTION_NUMBER,      /* int64_t *, a whole number of 1 or more */
+    OPTION_BYTES,       /* int64_t *, "4096", "64K", "1.5M", "2G" */
     OPTION_MAYBE_BYTES, /* the same, or without a value: then 0 */
-    OPTION_SECONDS, /* int64_t * in ns, "90", "12.5", "1m30s" */
-    OPTION_LIST,    /* struct text_list *: may be given several times */
+    OPTION_SECONDS,     /* int64_t * in ns, "90", "12.5", "1m30s" */
+    OPTION_LIST,        /* struct text_list *: may be given several times */
 };
 
 #define OPTIONS_LIST_MAX 32
@@ -44,6 +45,9 @@ struct operand_range {
  * with a NULL name. Operands are argv[*out_first …]. */
 int options_parse(const struct command *self, int argc, char **argv,
                   const struct option_spec *specs, struct operand_range range, int *out_first);
+
+/* The name of a file: TOOL_OK or, with a sentence, TOOL_USAGE when it is empty. */
+int options_file(const char *name);
 
 /* "0x7f0012345678" → an address as the file stores it; false for other text. */
 bool options_address(const char *text, int64_t *out_address);

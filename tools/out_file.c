@@ -9,17 +9,58 @@
 #include <string.h>
 
 #include "command.h"
+#include "options.h"
 #include "platform.h"
 #include "terminal.h"
 
 #define STEPS_BETWEEN_LOOKS 512
 #define SHOW_EVERY_NS 250000000
 
-bool out_file_temporary(const char *path, char out[OUT_PATH_BYTES])
-{
-    int n = snprintf(out, OUT_PATH_BYTES, "%s.part", path);
+static struct out_file *unfinished;
 
-    return n > 0 && n < OUT_PATH_BYTES;
+/* A database has companions. */
+static void drop(const char *temporary)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    char name[OUT_PATH_BYTES + 16];
+
+    for (size_t i = 0; i < COUNT_OF(endings); i++) {
+        snprintf(name, sizeof(name), "%s%s", temporary, endings[i]);
+        remove(name);
+    }
+}
+
+static int failed(const char *path)
+{
+    complain("%s: %s", path, strerror(errno));
+    return TOOL_ENVIRONMENT;
+}
+
+int out_file_begin(struct out_file *o, const char *path)
+{
+    int n = snprintf(o->temporary, sizeof(o->temporary), "%s.part", path);
+
+    if (n < 0 || n >= OUT_PATH_BYTES) {
+        complain("%s: the path is too long", path);
+        return TOOL_ENVIRONMENT;
+    }
+    o->path = path;
+    o->file = NULL;
+    o->next = unfinished;
+    unfinished = o;
+    drop(o->temporary);
+    return TOOL_OK;
+}
+
+/* No longer to be removed by out_file_abandon(). */
+static void forget(const struct out_file *o)
+{
+    struct out_file **at = &unfinished;
+
+    while (*at && *at != o)
+        at = &(*at)->next;
+    if (*at)
+        *at = o->next;
 }
 
 /* A recording took long to make, and a name is typed twice in a second: no page and no table
@@ -39,61 +80,71 @@ static bool is_database(const char *path)
 
 int out_file_open(struct out_file *o, const char *path)
 {
-    o->path = path;
-    o->file = stdout;
+    int code;
+
+    *o = (struct out_file){.file = stdout};
     if (!path)
         return TOOL_OK;
-    if (!out_file_temporary(path, o->temporary)) {
-        complain("%s: the path is too long", path);
-        return TOOL_ENVIRONMENT;
+    if (platform_is_irregular(path)) {
+        o->path = path;
+        o->file = fopen(path, "wb");
+        return o->file ? TOOL_OK : failed(path);
     }
     if (is_database(path)) {
         complain("%s is a database and is not replaced; choose another name", path);
         return TOOL_ENVIRONMENT;
     }
-    o->file = fopen(o->temporary, "wb");
+    code = out_file_begin(o, path);
+    if (code)
+        return code;
+    o->file = platform_new_file(o->temporary);
     if (o->file)
         return TOOL_OK;
-    complain("%s: %s", o->temporary, strerror(errno));
-    return TOOL_ENVIRONMENT;
+    forget(o);
+    return failed(o->temporary);
 }
 
-bool file_is_there(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-
-    if (file)
-        fclose(file);
-    return file != NULL;
-}
-
-int out_file_rename(const char *temporary, const char *path)
-{
-    /* Windows does not rename over a file that is there. A folder is never removed. */
-    if (!rename(temporary, path) || (errno == EEXIST && !remove(path) && !rename(temporary, path)))
-        return TOOL_OK;
-    complain("%s: %s", path, strerror(errno));
-    remove(temporary);
-    return TOOL_ENVIRONMENT;
-}
-
-int out_file_close(struct out_file *o, int code)
+static int close_stream(struct out_file *o, int code)
 {
     bool whole;
 
     if (!o->file || !o->path)
         return code; /* stdout is looked at by main() */
     whole = !ferror(o->file);
-    whole = !fclose(o->file) && whole;
+    if (fclose(o->file) && whole && !code)
+        code = failed(o->path);
+    else if (!whole && !code) /* why, nobody knows any more */
+        complain("%s could not be written whole: is there room?", o->path);
     o->file = NULL;
-    if (!whole && !code) {
-        complain("%s could not be written whole: %s", o->path, strerror(errno));
-        code = TOOL_ENVIRONMENT;
+    return whole ? code : TOOL_ENVIRONMENT;
+}
+
+int out_file_close(struct out_file *files, size_t n, int code)
+{
+    size_t named = 0;
+
+    for (size_t i = 0; i < n; i++)
+        code = close_stream(&files[i], code);
+    for (size_t i = 0; i < n && !code; i++) {
+        if (files[i].temporary[0] && platform_rename(files[i].temporary, files[i].path))
+            code = failed(files[i].path);
+        named += !code;
     }
-    if (!code)
-        return out_file_rename(o->temporary, o->path);
-    remove(o->temporary);
+    for (size_t i = 0; i < n && code; i++)
+        if (files[i].temporary[0])
+            drop(i < named ? files[i].path : files[i].temporary);
+    for (size_t i = 0; i < n; i++)
+        forget(&files[i]);
     return code;
+}
+
+void out_file_abandon(void)
+{
+    for (; unfinished; unfinished = unfinished->next) {
+        if (unfinished->file)
+            fclose(unfinished->file);
+        drop(unfinished->temporary);
+    }
 }
 
 void work_begin(struct work *w, const char *what)

@@ -5,6 +5,7 @@
 #define MEMTRACER_TOOLS_OUT_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -12,26 +13,26 @@
 
 struct out_file {
     FILE *file;
-    const char *path; /* as asked for, NULL = stdout */
-    char temporary[OUT_PATH_BYTES];
+    const char *path;               /* as asked for, NULL = stdout */
+    char temporary[OUT_PATH_BYTES]; /* where it is written; empty: under its own name */
+    struct out_file *next;          /* of those that are not done yet */
 };
 
-/* Opens `path` for writing, or stdout when it is NULL. TOOL_OK or, with a sentence,
- * TOOL_ENVIRONMENT. */
+/* Where `path` shall be written by other means: o->temporary, which is not there now. TOOL_OK or,
+ * with a sentence, TOOL_ENVIRONMENT. */
+int out_file_begin(struct out_file *o, const char *path);
+
+/* The same, and opens it for writing: o->file. NULL is stdout. A device or a pipe is written as it
+ * is. */
 int out_file_open(struct out_file *o, const char *path);
 
-/* Ends it. With TOOL_OK the file gets its name; with any other code it is removed. Returns the
- * code, or TOOL_ENVIRONMENT when the file could not be written whole. */
-int out_file_close(struct out_file *o, int code);
+/* Ends the n files at `files`, opened or not. With TOOL_OK they get their names; with any other
+ * code they are removed. Returns the code, or TOOL_ENVIRONMENT when one could not be written
+ * whole. */
+int out_file_close(struct out_file *files, size_t n, int code);
 
-/* The name under which `path` is written; false when it is too long. */
-bool out_file_temporary(const char *path, char out[OUT_PATH_BYTES]);
-
-/* Can it be opened for reading? */
-bool file_is_there(const char *path);
-
-/* Gives the written `temporary` its name, over what is there. */
-int out_file_rename(const char *temporary, const char *path);
+/* Removes all that are not done: the program ends. */
+void out_file_abandon(void);
 
 /* How far a long piece of work is. `what` names it: "export", "report", "merge". */
 struct work {

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* From here on an interrupt (SIGINT, SIGTERM, SIGHUP) is an answer of platform_wait(), not the end.
  * Called before any thread is started. */
@@ -14,6 +15,19 @@ void platform_hold_interrupts(void);
 bool platform_wait(int64_t ns);
 
 int64_t platform_monotonic_ns(void);
+
+/* Whether there is anything at the path, were it a link to nothing. */
+bool platform_is_there(const char *path);
+
+/* Whether there is something at the path that is no plain file: a folder, a device, a pipe. */
+bool platform_is_irregular(const char *path);
+
+/* Renames over a file that is there. 0, or −1 and errno. */
+int platform_rename(const char *from, const char *to);
+
+/* A file that was not there, for writing; where the system can, not through a link that lies in
+ * wait. NULL and errno. */
+FILE *platform_new_file(const char *path);
 
 /* Makes a folder; 0 when it is there now, else −1 and errno. */
 int platform_make_folder(const char *path);

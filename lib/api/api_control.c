@@ -143,7 +143,7 @@ static int add_type(tracer *t, const char *name, const char *description, uint32
 {
     uint32_t i = 0;
 
-    while (i < t->n_types && strcmp(t->types[i].name, name))
+    while (i < t->n_types && strcmp(t->types[i].name, name) != 0)
         i++;
     if (i == MT_USER_TYPES)
         return mt_error_set(TRACER_ELIMIT, "%d types of the host's own are all there is",

@@ -43,7 +43,7 @@ static int add_counter(tracer *t, const struct mt_counter_words *words, uint32_t
 {
     uint32_t i = 0;
 
-    while (i < t->n_counters && strcmp(t->counter_words[i].name, words->name))
+    while (i < t->n_counters && strcmp(t->counter_words[i].name, words->name) != 0)
         i++;
     if (i == MT_USER_COUNTERS)
         return mt_error_set(TRACER_ELIMIT, "%d counters of the host's own are all there is",

@@ -351,8 +351,8 @@ int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *option
     int64_t *room = NULL;
     int error = read_options(options, &o);
 
-    if (!error && (!r || !out))
-        error = mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
+    if (!r || !out)
+        return mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
     if (error)
         return error;
     mt_read_begin(r);

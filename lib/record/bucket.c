@@ -89,7 +89,7 @@ static int pick(struct mt_recorder *r, struct picks *picks)
 {
     struct mt_bucket *b = &r->retention.bucket;
     sqlite3_stmt *q = r->sql[MT_SQL_THIN_SERIES];
-    struct series s = {.type = -1};
+    struct series s = {0};
     int rc;
 
     picks->n = 0;
@@ -99,7 +99,7 @@ static int pick(struct mt_recorder *r, struct picks *picks)
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
         int now = place_of(b, sqlite3_column_int64(q, 1));
 
-        if (sqlite3_column_int64(q, 0) != s.type) {
+        if (picks->n == 0 || sqlite3_column_int64(q, 0) != s.type) {
             if (picks->n == PICK_TYPES)
                 break;
             begin_series(&s, picks, sqlite3_column_int64(q, 0));

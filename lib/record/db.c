@@ -173,7 +173,8 @@ int mt_db_run(struct mt_db *db, sqlite3_stmt *s, const char *doing)
     return mt_db_run_number(db, s, doing, &ignored);
 }
 
-/* A pragma that answers with a word: sets journal_mode and tells whether the word is `wanted`. */
+/* A pragma that answers with a word: sets journal_mode and tells whether the word is `wanted`. It
+ * answers before it commits, so that what fails there is known only at the end. */
 static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bool *out)
 {
     sqlite3_stmt *s = NULL;
@@ -181,14 +182,21 @@ static int set_journal(struct mt_db *db, const char *sql, const char *wanted, bo
 
     if (rc == SQLITE_OK)
         rc = sqlite3_step(s);
-    *out = rc == SQLITE_ROW && !strcmp((const char *)sqlite3_column_text(s, 0), wanted);
+    *out = false;
+    if (rc == SQLITE_ROW) {
+        const char *word = (const char *)sqlite3_column_text(s, 0);
+
+        *out = word && !strcmp(word, wanted);
+        rc = word ? sqlite3_step(s) : SQLITE_NOMEM;
+    }
     sqlite3_finalize(s);
     return mt_db_error(db, rc, "set its journal mode");
 }
 
 /* Not every file system can share memory. SQLite finds that out only after the header says WAL, and
- * then nobody can open the file; so it is tried before. */
-static bool can_share_memory(const struct mt_db *db)
+ * then nobody can open the file; so it is tried before. No -shm stays, also none of a WAL that
+ * could not be begun. Only for a file that is plain. */
+static bool share_memory_once(const struct mt_db *db)
 {
     sqlite3_file *file = NULL;
     void volatile *p = NULL;
@@ -198,7 +206,7 @@ static bool can_share_memory(const struct mt_db *db)
     if (!file || !file->pMethods || file->pMethods->iVersion < 2)
         return false;
     can = file->pMethods->xShmMap(file, 0, SHM_REGION_BYTES, 1, &p) == SQLITE_OK && p;
-    file->pMethods->xShmUnmap(file, 0);
+    file->pMethods->xShmUnmap(file, 1); /* of a file without a log, nobody uses it */
     return can;
 }
 
@@ -207,10 +215,13 @@ int mt_db_journal_wal(struct mt_db *db, bool *out_wal)
     bool plain;
     int error = set_journal(db, "PRAGMA journal_mode", "wal", out_wal);
 
-    if (!error && !*out_wal && can_share_memory(db))
+    if (!error && !*out_wal && share_memory_once(db))
         error = set_journal(db, "PRAGMA journal_mode = WAL", "wal", out_wal);
-    if (error || !*out_wal)
+    if (error || !*out_wal) {
         error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
+        if (!error && plain)
+            share_memory_once(db);
+    }
     if (!error)
         error = mt_db_script(db, "PRAGMA synchronous = NORMAL", "set it up");
     sqlite3_wal_autocheckpoint(db->handle, 0);

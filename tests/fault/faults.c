@@ -20,7 +20,7 @@ struct faults faults;
 static struct fault armed;
 static bool (*split)(struct fault *f);
 static atomic_bool counting;
-static atomic_uint sqlite_calls;
+static atomic_bool sqlite_call_begins;
 static char output[FAULT_OUT_BYTES];
 static size_t output_bytes;
 
@@ -41,8 +41,9 @@ static bool fault(enum fault_kind kind)
     if (!atomic_load(&counting))
         return false;
     n = atomic_fetch_add(&faults.passed[kind], 1) + 1;
-    if (kind == FAULT_SQLITE_MEMORY && n < FAULT_CALLS_MOST)
-        faults.sqlite_call[n] = atomic_load(&sqlite_calls);
+    if (kind == FAULT_SQLITE_MEMORY && atomic_exchange(&sqlite_call_begins, false) &&
+        faults.n_sqlite_first < FAULT_CALLS_MOST)
+        faults.sqlite_first[faults.n_sqlite_first++] = n;
     if (split && !split_off(kind, n))
         return false;
     return kind == armed.kind && armed.n && (n == armed.n || (n > armed.n && armed.stays));
@@ -133,7 +134,7 @@ static void *sqlite_realloc(void *p, int bytes)
     result __wrap_sqlite3_##name parameters;                                                       \
     result __wrap_sqlite3_##name parameters                                                        \
     {                                                                                              \
-        atomic_fetch_add(&sqlite_calls, 1);                                                        \
+        atomic_store(&sqlite_call_begins, true);                                                   \
         return __real_sqlite3_##name arguments;                                                    \
     }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tests: calls that fail by their number. Stands before the C library's functions, and, where a
- * program is linked with the --wrap options of meson.build, before those of SQLite and of memory. */
+ * program is linked with the --wrap options of meson.build, before those of SQLite and of memory.
+ */
 #ifndef TESTS_FAULT_FAULTS_H
 #define TESTS_FAULT_FAULTS_H
 
@@ -23,8 +24,9 @@ enum fault_kind {
 struct faults {
     atomic_uint passed[FAULT_KINDS]; /* calls that came by */
     atomic_int live;                 /* blocks of malloc() that were not freed */
-    /* In which call into SQLite its n-th allocation was made (n from 1). */
-    uint32_t sqlite_call[FAULT_CALLS_MOST];
+    /* Of each call into SQLite that allocates: the number of its first allocation. */
+    uint32_t sqlite_first[FAULT_CALLS_MOST];
+    uint32_t n_sqlite_first;
 };
 
 extern struct faults faults;

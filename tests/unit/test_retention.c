@@ -170,6 +170,28 @@ static void the_cap_holds_and_what_stays_is_exact(void **state)
     check_world(8000);
 }
 
+/* Their number is below all of ours, and the first that a bucket meets. */
+static void types_that_others_wrote_are_thinned_like_ours(void **state)
+{
+    (void)state;
+    keep_newest(200);
+    number("INSERT INTO type(id, name, description) VALUES (-1, 'theirs', '')");
+    for (int i = 0; i < 3600; i++) {
+        world(i);
+        assert_int_equal(tick(), 0);
+        if (i % 10 != 9)
+            continue;
+        commit();
+        number("INSERT OR IGNORE INTO level(run, type, sample, ws) SELECT run, -1, sample,"
+               " iif(sample = 1777, 99999999, sample % 5)"
+               " FROM level WHERE type = (SELECT id FROM type WHERE name = 'stack')"
+               " AND sample > (SELECT max(id) - 10 FROM sample)");
+    }
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_true(number("SELECT count(*) FROM sample") < 2400);
+    assert_int_equal(number("SELECT sample FROM level WHERE type = -1 AND ws = 99999999"), 1777);
+}
+
 /* Each list of regions that a sample saw is, after thinning, seen there and nowhere else. */
 static void regions_are_seen_where_they_were(void **state)
 {
@@ -377,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_stays_is_exact_and_so_are_extremes_and_steps),
+        TEST(types_that_others_wrote_are_thinned_like_ours),
         TEST(the_cap_holds_and_what_stays_is_exact),
         TEST(regions_are_seen_where_they_were),
         TEST(memory_that_lived_on_in_what_is_thinned_is_freed),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: interrupts and time for `record`, on POSIX.
- * Uses: pthread_sigmask, sigtimedwait, clock_gettime, mkdir (POSIX.1-2001). Called by
+ * Uses: pthread_sigmask, sigtimedwait, clock_gettime, stat, mkdir (POSIX.1-2001). Called by
  * cmd_record.c, out_file.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -37,6 +37,30 @@ bool platform_wait(int64_t ns)
     sigset_t set = interrupts();
 
     return sigtimedwait(&set, NULL, &time) > 0;
+}
+
+bool platform_is_there(const char *path)
+{
+    struct stat s;
+
+    return !lstat(path, &s);
+}
+
+bool platform_is_irregular(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && !S_ISREG(s.st_mode);
+}
+
+int platform_rename(const char *from, const char *to)
+{
+    return rename(from, to);
+}
+
+FILE *platform_new_file(const char *path)
+{
+    return fopen(path, "wbx");
 }
 
 int platform_make_folder(const char *path)

@@ -4,6 +4,7 @@
  * Uses: SetConsoleCtrlHandler, Sleep, QueryPerformanceCounter (Windows 2000). */
 #include <direct.h>
 #include <errno.h>
+#include <sys/stat.h>
 #include <windows.h>
 
 #include "../command.h"
@@ -27,6 +28,32 @@ bool platform_wait(int64_t ns)
 {
     Sleep((DWORD)(ns / 1000000));
     return interrupted != 0;
+}
+
+bool platform_is_there(const char *path)
+{
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
+bool platform_is_irregular(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && !S_ISREG(s.st_mode);
+}
+
+/* rename() does not go over a file that is there. */
+int platform_rename(const char *from, const char *to)
+{
+    if (MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING))
+        return 0;
+    errno = GetLastError() == ERROR_ACCESS_DENIED ? EACCES : EIO;
+    return -1;
+}
+
+FILE *platform_new_file(const char *path)
+{
+    return fopen(path, "wb");
 }
 
 int platform_make_folder(const char *path)

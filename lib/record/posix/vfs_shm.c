@@ -55,9 +55,7 @@ static int open_shm(struct mt_vfs_file *f)
     f->shm_fd = mt_os_descriptor_keep(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
     if (f->shm_fd < 0)
         return SQLITE_CANTOPEN;
-    if (fchmod(f->shm_fd, mode) && errno != EPERM)
-        return SQLITE_IOERR_SHMOPEN;
-    rc = enter(f);
+    rc = fchmod(f->shm_fd, mode) && errno != EPERM ? SQLITE_IOERR_SHMOPEN : enter(f);
     if (rc != SQLITE_OK) {
         close(f->shm_fd);
         f->shm_fd = -1;
