@@ -4,7 +4,8 @@
 
 Each round runs a malloc benchmark and redis-benchmark (where installed) without and with
 `memtracer run --interval 100`, in turns. Speed is untraced time divided by traced time: 1 is no
-loss. cpu is CPU time of the host's own main thread for the same work, wall what a user waits for.
+loss. cpu is CPU time of the host's own main thread for the same work, wall (of redis, once it has
+started) what a user waits for.
 Printed are the median of the rounds and its 95 % confidence interval (bootstrap), as JSON lines.
 """
 import json
@@ -25,9 +26,8 @@ def traced(memtracer, folder):
 
 
 def run_malloc(bench, before, _folder):
-    begun = time.monotonic()
     out = subprocess.run(before + [bench, "malloc"], check=True, stdout=subprocess.PIPE).stdout
-    return {"cpu": int(out), "wall": time.monotonic() - begun}
+    return {"cpu": int(out)}
 
 
 def thread_cpu(pid):
@@ -75,13 +75,13 @@ def main():
         hosts["redis"] = run_redis
     with tempfile.TemporaryDirectory() as folder:
         for name, run in hosts.items():
-            speeds = {"cpu": [], "wall": []}
+            speeds = {}
             for i in range(rounds):
                 order = [[], traced(memtracer, folder)]
                 results = [run(bench, before, folder) for before in (order if i % 2 else order[::-1])]
                 plain, with_it = results if i % 2 else results[::-1]
-                for what, values in speeds.items():
-                    values.append(plain[what] / with_it[what])
+                for what, value in plain.items():
+                    speeds.setdefault(what, []).append(value / with_it[what])
             for what, values in speeds.items():
                 print(json.dumps({"host": name, "of": what, "rounds": rounds,
                                   "speed": round(statistics.median(values), 4),
