@@ -8,7 +8,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
-#define N_BEFORE 4 /* marks, each with a sample, that were committed before */
+#define N_BEFORE 2 /* marks, each with a sample, that were committed before */
 #define N_LEAST 4  /* writes of a commit: two pages or more, each with its header */
 
 /* ---- the second process ---- */
@@ -121,6 +121,7 @@ static int be_terminated(const char *what, unsigned n, const char *parent)
     tracer *t = NULL;
 
     o.interval_ms = 3600000;
+    o.flags = TRACER_F_NO_PAGES; /* quick: rows are what is looked at */
     plug_in();
     if (tracer_start(host_db, &o, &t))
         return 1;

@@ -40,7 +40,13 @@ def linux_build():
     named = os.environ.get("MEMTRACER_LINUX")
     beside = [os.path.join(ROOT, b, "tools", "memtracer")
               for b in ("build-test", "build", "build-native")]
-    return next((p for p in [named] + beside if p and os.access(p, os.X_OK)), None)
+    return next((p for p in [named] + beside
+                 if p and os.access(p, os.X_OK) and os.access(leak_beside(p), os.X_OK)), None)
+
+
+def leak_beside(tool):
+    build = os.path.dirname(os.path.dirname(os.path.abspath(tool)))
+    return os.path.join(build, "examples", "03_punctuated_leak")
 
 
 def need(truth, *what):
@@ -106,10 +112,8 @@ def record_on_windows(recorder, folder):
 
 
 def record_on_linux(linux, folder):
-    leak = os.path.join(os.path.dirname(os.path.dirname(linux)), "examples", "03_punctuated_leak")
-    need(os.access(leak, os.X_OK), leak, "is built where", linux, "is")
-    code, _, error = run([leak], ["linux.db"], folder)
-    need(code == 0, leak, error)
+    code, _, error = run([leak_beside(linux)], ["linux.db"], folder)
+    need(code == 0, leak_beside(linux), error)
 
 
 def table(program, name, folder, *options):
@@ -182,7 +186,7 @@ def make_fixture(linux, folder):
 def main():
     linux, windows = linux_build(), WRAPPER + [os.path.abspath(sys.argv[1])]
     if not linux:
-        print("no Linux build of the command line")
+        print("no Linux build of the command line and the examples")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         record_on_windows(os.path.abspath(sys.argv[2]), folder)
