@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* bench: what recording calls costs the host: bench_stacks malloc|map|touch. Prints nanoseconds of
  * the calling thread's CPU time. malloc: blocks of 16 to 2015 bytes, far below the threshold,
- * filled and freed; map: mmap and munmap of 1 MiB; touch: the same with one page written. */
+ * filled and freed; map: mmap and munmap of 1 MiB; touch: the same with one page written.
+ * What depends on the neighbours that a preloaded library brings is kept out: a heap that is
+ * trimmed or not by what lies on top, a mapping that the kernel joins with the next one or not. */
 #define _GNU_SOURCE
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,7 @@ static void small_blocks(void)
     static void *volatile blocks[BLOCKS];
     unsigned random = 1;
 
+    mallopt(M_TRIM_THRESHOLD, 64 * MIB);
     for (int r = 0; r < ROUNDS; r++) {
         for (int i = 0; i < BLOCKS; i++) {
             size_t bytes;
@@ -33,8 +37,10 @@ static void small_blocks(void)
 
 static void maps(int touch)
 {
+    int rights = touch ? PROT_READ | PROT_WRITE : PROT_READ;
+
     for (int i = 0; i < MAPS; i++) {
-        char *p = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *p = mmap(NULL, MIB, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (touch)
             *(volatile char *)p = 1;

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What recording costs a Redis server: redis_cost.py MEMTRACER [ROUNDS [--stacks]]. Exit 77 = there
+"""What recording costs a Redis server: redis_cost.py MEMTRACER [PAIRS [--stacks]]. Exit 77 = there
 is no Redis.
 
 Two servers, one of them recorded, share a core; a client on another core asks each in turn, in
-slices of pipelined SETs and GETs of random keys. The ratio is that of the CPU time a request of the
+slices of pipelined SETs or GETs of random keys. Servers differ by where their memory happens to
+lie, so there are many such pairs. The ratio is that of the CPU time a request of the
 server's own thread; what the sampler used beside it is told as its share of a core, since it works
 by the clock, not by the request. Where a server is as fast as its core lets it, throughput is the
 inverse of both. The client's own figure is printed too; other load blurs it."""
@@ -13,6 +14,7 @@ import re
 import shutil
 import socket
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ import time
 import paired
 
 REQUESTS = 200000
+SLICES = 5
 
 
 def free_port():
@@ -61,30 +64,41 @@ def one_slice(port, core, what):
     return cpu_seconds(port) - before, 1 / rate
 
 
+def one_pair(memtracer, options, what, turn):
+    """Sums of CPU time and client's seconds of both servers, and the sampler's share in percent."""
+    cores = sorted(os.sched_getaffinity(0))
+    sums = {"plain": [0, 0], "traced": [0, 0]}
+    with tempfile.TemporaryDirectory() as folder:
+        run = [memtracer, "run", "-o", folder + "/redis.db"] + options + ["--"]
+        before = {"plain": [], "traced": run}
+        names = sorted(before, reverse=turn % 2)
+        servers = {name: start(before[name], str(cores[0]), folder) for name in names}
+        for name in names:
+            one_slice(servers[name][1], str(cores[-1]), "set")
+        for _ in range(SLICES):
+            for name in names:
+                for i, value in enumerate(one_slice(servers[name][1], str(cores[-1]), what)):
+                    sums[name][i] += value
+            names.reverse()
+        for server, _ in servers.values():
+            server.terminate()
+            server.wait()
+        db = sqlite3.connect(folder + "/redis.db")
+        return sums, db.execute("SELECT cpu_percent FROM self_cost").fetchone()[0]
+
+
 def main():
     if not shutil.which("redis-benchmark") or not shutil.which("redis-server"):
         print("skipped: there is no redis-server")
         sys.exit(77)
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 15
-    cores = sorted(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder:
-        run = [os.path.abspath(sys.argv[1]), "run", "-o", folder + "/redis.db"] + sys.argv[3:] + ["--"]
-        servers = {"plain": start([], str(cores[0]), folder),
-                   "traced": start(run, str(cores[0]), folder)}
-        for what in ("set", "get"):
-            cpu, seconds = {"plain": [], "traced": []}, {"plain": [], "traced": []}
-            for i in range(rounds):
-                for name in sorted(servers, reverse=i % 2):
-                    used, took = one_slice(servers[name][1], str(cores[-1]), what)
-                    cpu[name].append(used)
-                    seconds[name].append(took)
-            paired.tell("%s CPU a request" % what, cpu["traced"], cpu["plain"])
-            paired.tell("%s client's time" % what, seconds["traced"], seconds["plain"])
-        for server, _ in servers.values():
-            server.terminate()
-            server.wait()
-        share = sqlite3.connect(folder + "/redis.db").execute("SELECT cpu_percent FROM self_cost")
-        print("%-28s %.3f %% of a core" % ("sampler", share.fetchone()[0]))
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 9
+    for what in ("set", "get"):
+        told = [one_pair(os.path.abspath(sys.argv[1]), sys.argv[3:], what, i) for i in range(pairs)]
+        for i, name in ((0, "CPU a request"), (1, "client's time")):
+            paired.tell("%s %s" % (what, name), [s["traced"][i] for s, _ in told],
+                        [s["plain"][i] for s, _ in told])
+        print("%-28s %.3f %% of a core" % (what + " sampler",
+                                          statistics.median(share for _, share in told)), flush=True)
 
 
 if __name__ == "__main__":
