@@ -7,12 +7,13 @@
 #include <pthread.h>
 #include <spawn.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
 extern char **environ;
 
-static volatile int churn_stop;
+static atomic_int churn_stop;
 
 /* Gives the sampler something to write at every look. A sanitizer's allocator is of no use in a
  * child when a thread was inside it at the fork; the C library's is. */
