@@ -18,7 +18,7 @@
 struct answer {
     tracer_reader *reader;
     const char *path;
-    bool json;  /* --json */
+    bool json;   /* --json */
     bool exact;  /* --bytes: exact numbers in tables */
     int64_t run; /* --run: the N-th run of the file, 0 = none was named */
     struct json out;

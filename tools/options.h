@@ -9,14 +9,14 @@
 #include "command.h"
 
 enum option_kind {
-    OPTION_FLAG,    /* bool * */
-    OPTION_TEXT,    /* const char ** */
-    OPTION_FILE,    /* the same, not empty */
-    OPTION_NUMBER,  /* int64_t *, a whole number of 1 or more */
-    OPTION_BYTES,   /* int64_t *, "4096", "64K", "1.5M", "2G" */
+    OPTION_FLAG,        /* bool * */
+    OPTION_TEXT,        /* const char ** */
+    OPTION_FILE,        /* the same, not empty */
+    OPTION_NUMBER,      /* int64_t *, a whole number of 1 or more */
+    OPTION_BYTES,       /* int64_t *, "4096", "64K", "1.5M", "2G" */
     OPTION_MAYBE_BYTES, /* the same, or without a value: then 0 */
-    OPTION_SECONDS, /* int64_t * in ns, "90", "12.5", "1m30s" */
-    OPTION_LIST,    /* struct text_list *: may be given several times */
+    OPTION_SECONDS,     /* int64_t * in ns, "90", "12.5", "1m30s" */
+    OPTION_LIST,        /* struct text_list *: may be given several times */
 };
 
 #define OPTIONS_LIST_MAX 32

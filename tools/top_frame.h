@@ -7,7 +7,7 @@
 
 struct top_view {
     struct answer *answer; /* its run: 0 = the newest with a sample */
-    int64_t window_ns; /* how much of the past is shown */
+    int64_t window_ns;     /* how much of the past is shown */
     size_t columns;
     size_t lines; /* of the terminal; 0 = as many as there are */
     bool blocks;  /* block characters, else ASCII */
