@@ -141,8 +141,11 @@ int report_data(struct report *r)
 
     d.r = r;
     d.j = (struct json){.file = r->out, .compact = true, .inside_html = true};
-    if (code)
+    if (code) {
+        free(d.keep);
+        d.keep = NULL;
         return code;
+    }
     fputs("<script type=\"application/json\" id=\"data\">", r->out);
     json_open(&d.j, NULL, '{');
     code = put_lists(&d);
@@ -151,5 +154,6 @@ int report_data(struct report *r)
     json_close(&d.j, '}');
     fputs("</script>\n", r->out);
     free(d.keep);
+    d.keep = NULL;
     return code;
 }

@@ -74,10 +74,10 @@ int tracer_import_open(const char *path, const tracer_import_options *options, t
     tracer_import *i;
     int error = options ? mt_sized_take(&kind, options, &o) : TRACER_OK;
 
-    if (!path || !path[0] || !out)
-        return mt_error_set(TRACER_EINVAL, "tracer_import_open: path or out is missing");
     if (error)
         return error;
+    if (!path || !path[0] || !out)
+        return mt_error_set(TRACER_EINVAL, "tracer_import_open: path or out is missing");
     i = mt_memory_alloc(sizeof(*i));
     if (!i)
         return mt_error_set(TRACER_ENOMEM, "no memory for an import");

@@ -351,10 +351,10 @@ int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *option
     int64_t *room = NULL;
     int error = read_options(options, &o);
 
-    if (!r || !out)
-        return mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
     if (error)
         return error;
+    if (!r || !out)
+        return mt_error_set(TRACER_EINVAL, "tracer_reader_verdict: reader or out is missing");
     mt_read_begin(r);
     error = mt_series_open(r, &o, &s);
     if (error)
