@@ -84,7 +84,7 @@ def ask(memtracer, env, arguments):
             return "exit code %d" % done.returncode
         if not terminal_is_safe(done.stdout + done.stderr):
             return "a terminal would obey: %r" % (done.stdout + done.stderr)[:300]
-        if b"--json" in arguments and done.returncode not in (1, 2):
+        if b"--json" in arguments and arguments[0] != b"export" and done.returncode not in (1, 2):
             json.loads(done.stdout.decode("utf-8", "strict"))
     except ValueError as e:
         return "its output is broken: %s" % e
@@ -94,8 +94,8 @@ def ask(memtracer, env, arguments):
 def questions(name, path):
     """Arguments, with the name in the file, then in their own words."""
     for command in hostile_files.READERS:
-        words = os.fsencode(command).split(b" ")
-        yield [words[0], path] + words[1:]
+        if command not in hostile_files.DATA:
+            yield [os.fsencode(w) for w in hostile_files.arguments(command, os.fsdecode(path), "")]
     for words in ([b"show", name], [b"show", path, b"--at", name], [b"show", path, b"--type", name],
                   [b"timeline", path, b"--column", name], [b"check", path, b"--allow", name],
                   [b"sql", path, name], [b"where", path, name], [b"diff", path, name], [name],
