@@ -57,7 +57,7 @@ static const struct command commands[] = {
     {"events r.db --json --since start", "r.db", false, ""},
     {"where r.db 0x7f0000400010", "r.db", false, ""},
     {"types r.db", "r.db", false, ""},
-    {"sql r.db vmmap", "r.db", false, ""},
+    {"sql r.db SELECT*FROM(vmmap)", "r.db", false, ""},
     {"sql r.db --list --json", "r.db", false, ""},
     {"schema", "output", false, ""},
     {"top r.db --ascii", "r.db", false, ""},
