@@ -140,7 +140,7 @@ def interrupt(memtracer, folder):
         f.write("t_ns,heap\n" + "".join("%d,%d\n" % (i, i % 977 * 4096) for i in range(1000000)))
     work = subprocess.Popen([memtracer, "import", "--csv", path, "-o", db], stderr=subprocess.PIPE,
                             text=True)
-    while work.poll() is None and not os.path.exists(db):
+    while work.poll() is None and not os.path.exists(db + ".part"):
         time.sleep(0.002)
     work.send_signal(signal.SIGINT)
     error = work.communicate()[1]

@@ -58,6 +58,7 @@ static const struct command commands[] = {
     {"where r.db 0x7f0000400010", "r.db", false, ""},
     {"types r.db", "r.db", false, ""},
     {"sql r.db runs", "r.db", false, ""},
+    {"sql r.db SELECT*FROM(vmmap)", "r.db", false, ""},
     {"sql r.db --list --json", "r.db", false, ""},
     {"schema", "output", false, ""},
     {"top r.db --ascii", "r.db", false, ""},
