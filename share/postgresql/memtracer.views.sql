@@ -173,12 +173,16 @@ big AS (
     SELECT r.*, t.near,
            CASE WHEN r.tick - lag(r.tick) OVER w
                          <= greatest(CASE WHEN r.island = lag(r.island) OVER w THEN 4 ELSE 1 END,
+                                     CASE WHEN (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
+                                                AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w
+                                          THEN 8 ELSE 1 END,
                                      r.run_ticks / 96)
-                     AND NOT (s.flags & 512 <> 0
-                              AND least(r.rise, lag(r.rise) OVER w) >= t.typical / 2
+                     AND NOT (least(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                               AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                           WHERE m.run = r.run AND m.t_ns <= s.t_ns
-                                            AND m.t_ns > q.t_ns)) THEN 0 ELSE 1 END AS head
+                                            AND m.t_ns > q.t_ns
+                                            AND (s.flags | q.flags) & 512 <> 0))
+                THEN 0 ELSE 1 END AS head
     FROM r
     JOIN typical t ON t.run = r.run AND t.type_id = r.type_id
     JOIN sample s ON s.id = r.sample
@@ -283,10 +287,12 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              max(wait) AS wait_ns,
              count(*) FILTER (WHERE by_mark) * 3 >= count(*) * 2 AS by_marks,
              bool_and(by_mark) AS each_mark,
-             (sum(width) * 4 <= max(run_ticks) AND max(near) >= count(*)
+             (sum(width) * CASE WHEN bool_and(by_mark) THEN 2 ELSE 4 END <= max(run_ticks)
+                 AND max(near) >= count(*)
                      * CASE WHEN count(*) FILTER (WHERE by_mark) * 3 >= count(*) * 2
                             THEN 2 ELSE 6 END)
-                 OR bool_and(flags & 512 <> 0 AND by_mark) AS abrupt
+                 OR (bool_and(by_mark)
+                     AND count(*) FILTER (WHERE flags & 512 <> 0) * 2 >= count(*)) AS abrupt
       FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
        to_char(to_timestamp(gap.wall_ns / 1e9) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')

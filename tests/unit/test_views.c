@@ -100,12 +100,12 @@ static void a_series_without_resident_bytes_is_judged_by_committed(void **state)
     assert_int_equal(number("SELECT abs(grew - 3 * 54280192) < 40000000 FROM which_kind_grew"), 1);
 }
 
-/* The third block is seen while it is filled, and its program did not run for a whole tick then. */
+/* The third block is seen while it is filled, and its program did not run for seven ticks then. */
 static int64_t caught_while_filling(int i)
 {
     int steps = (i >= 25) + (i >= 50) + (i >= 75);
 
-    return 10 * MIB + steps * STEP - (i == 75 || i == 76) * 19 * MIB;
+    return 10 * MIB + steps * STEP - (i >= 75 && i < 82) * 19 * MIB;
 }
 
 static void a_step_that_is_caught_while_it_is_filled_is_one(void **state)
@@ -118,6 +118,32 @@ static void a_step_that_is_caught_while_it_is_filled_is_one(void **state)
     mark(7.45, "command 3");
     expect_text("SELECT group_concat(step || ' ' || mark || ' ' || bytes) FROM punctuated_growth",
                 "1 command 1 54280192,2 command 2 54280192,3 command 3 54280192");
+}
+
+static void a_moment(int id, int64_t t_ns, int64_t ws, int flags)
+{
+    executef("INSERT INTO sample VALUES (%d, 1, %lld, %lld, %lld, 1, 0, 4, %d, 1, 10, 10, 7)", id,
+             (long long)t_ns, (long long)t_ns, (long long)t_ns, flags);
+    executef("INSERT INTO level(run, type, sample, ws) VALUES (1, 4, %d, %lld)", id, (long long)ws);
+}
+
+/* Six calls within a second, each asked about, and the timer's look in the middle of the fourth. */
+static void the_timer_does_not_hide_steps_that_were_asked_about(void **state)
+{
+    int id = 1;
+
+    (void)state;
+    a_moment(id++, 0, 10 * MIB, 512);
+    for (int i = 1; i <= 6; i++) {
+        executef("INSERT INTO mark(run, t_ns, wall_ns, tid, label) VALUES (1, %d, 0, 1, 'call %d')",
+                 i * 100000000, i);
+        if (i == 4)
+            a_moment(id++, i * TICK_NS + 20000000, (10 + i * 4) * MIB, 0);
+        a_moment(id++, i * TICK_NS + 50000000, (10 + i * 4) * MIB, 512);
+    }
+    a_moment(id, 7 * TICK_NS, 34 * MIB, 512);
+    expect_text("SELECT group_concat(mark || ' ' || (bytes / 1048576)) FROM punctuated_growth",
+                "call 1 4,call 2 4,call 3 4,call 4 4,call 5 4,call 6 4");
 }
 
 static void shapes_are_told_apart(void **state)
@@ -180,6 +206,7 @@ int main(void)
         TEST(textbook_gives_three_rows_with_their_marks),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
         TEST(a_step_that_is_caught_while_it_is_filled_is_one),
+        TEST(the_timer_does_not_hide_steps_that_were_asked_about),
         TEST(shapes_are_told_apart),
         TEST(quiet_steps_are_seen_as_often_as_their_ticks_say),
         TEST(settings_decide_what_a_step_is),

@@ -221,8 +221,8 @@ SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS en
 FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
--- the run, or within 4 ticks after one mark, taken as one, for a large allocation is seen while it
--- is being filled (but explicit samples with a mark between them stay apart). `typical` is the size of the single rise of rank
+-- the run, or within 8 ticks after one mark, taken as one, for a large allocation is seen while it
+-- is being filled (but rises on either side of an explicit sample and a mark stay apart). `typical` is the size of the single rise of rank
 -- min_steps; what is far below it is noise, but belongs to the rise it leads up to or ends.
 -- near: ticks (scaled to 1024 a run at most) whose held is close to the floor; width: ticks this
 -- rise took; tick: how many came before it.
@@ -247,14 +247,15 @@ typical AS MATERIALIZED (
 big AS (
     SELECT r.*, t.near,
            iif(r.tick - lag(r.tick) OVER w
-                       <= max(iif(r.island = lag(r.island) OVER w
-                                  OR (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
-                                      AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 4, 1),
+                       <= max(iif(r.island = lag(r.island) OVER w, 4, 1),
+                              iif((SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
+                                   AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 8, 1),
                               r.run_ticks / 96)
-                   AND NOT (s.flags & 512 AND min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
+                   AND NOT (min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
-                                          AND m.t_ns > q.t_ns)), 0, 1) AS head
+                                          AND m.t_ns > q.t_ns AND (s.flags | q.flags) & 512)),
+               0, 1) AS head
     FROM typical t
     CROSS JOIN r ON r.run = t.run AND r.type_id = t.type_id -- CROSS: else each r reads all of t
     JOIN sample s ON s.id = r.sample
@@ -361,7 +362,8 @@ FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 -- - it has min_steps steps or more, and they make min_share_permille of what was retained;
 -- - they are abrupt (all together take at most a quarter of the run, half where each has a mark
 --   of its own) and the floor is seen at least 6 times a step, for a slope under noise comes in
---   as many rises as its floor is seen (twice where most steps have a mark of their own);
+--   as many rises as its floor is seen (twice where most steps have a mark of their own); or each
+--   has a mark of its own and half of them were seen by explicit samples;
 -- - floor_trend calls it rising, or no more than in order: it may rest at the end (a run too
 --   short for floor_trend counts where each step has a mark of its own);
 -- - it goes on: no plateau over the last plateau_permille of the run that is also twice the
@@ -386,7 +388,7 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
              min(by_mark) AS each_mark,
              (sum(width) * iif(min(by_mark), 2, 4) <= max(run_ticks) AND max(near) >= count(*)
                      * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
-                 OR min(flags & 512 AND by_mark) AS abrupt
+                 OR (min(by_mark) AND total(flags & 512 > 0) * 2 >= count(*)) AS abrupt
       FROM gap GROUP BY run, type_id),
 told AS MATERIALIZED (
     SELECT gap.*
