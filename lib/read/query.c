@@ -44,7 +44,7 @@ static int prepare(tracer_reader *r, const char *sql, sqlite3_stmt **out)
     while (tail && *tail) {
         rc = sqlite3_prepare_v2(r->handle, tail, -1, &rest, &tail);
         sqlite3_finalize(rest);
-        if (rc && rc != SQLITE_ERROR) /* not the SQL's fault */
+        if (rc == SQLITE_NOMEM)
             return mt_read_error(r, rc);
         if (rc || rest)
             return mt_error_set(TRACER_EINVAL, "only one SELECT at a time");
