@@ -40,8 +40,9 @@ TRACER_API int tracer_import_open(const char *path, const tracer_import_options 
  * (1 to 31 bytes of [a-z0-9_], 32 at most, then ELIMIT). Since 0.1. */
 TRACER_API int tracer_import_type(tracer_import *i, const char *name, uint32_t *out_type);
 
-/* From here on it is another life of the process, which began at `wall_ns` (since 1970): a new
- * run of the file with the same label. Since 0.1. */
+/* From here on it is another life of the process, which began at `wall_ns`: a new run of the file
+ * with the same label. A moment here and below is nanoseconds since 1970, or since any other
+ * moment, within 2^62 (146 years) on either side; else TRACER_EINVAL. Since 0.1. */
 TRACER_API int tracer_import_life(tracer_import *i, int64_t wall_ns);
 
 /* Sets a counter of table counter_kind ("heap_in_use"), or "regions", as of the next sample.

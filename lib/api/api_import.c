@@ -16,6 +16,7 @@
 #include "base/sized.h"
 #include "record/recorder.h"
 
+#define FARTHEST_NS (INT64_C(1) << 62)
 #define PATH_BYTES 4096
 #define LABEL_BYTES 256
 #define NAME_BYTES 32
@@ -129,10 +130,22 @@ static int end_life(tracer_import *i)
     return error;
 }
 
+/* Two moments in these bounds have a difference that can be told. */
+static int check_moment(int64_t wall_ns)
+{
+    if (wall_ns >= -FARTHEST_NS && wall_ns <= FARTHEST_NS)
+        return TRACER_OK;
+    return mt_error_set(TRACER_EINVAL,
+                        "%lld ns is no moment: more than 146 years from 1970, or in another unit",
+                        (long long)wall_ns);
+}
+
 int tracer_import_life(tracer_import *i, int64_t wall_ns)
 {
-    int error;
+    int error = check_moment(wall_ns);
 
+    if (error)
+        return error;
     if (!i || (i->n_samples && wall_ns <= i->last_ns))
         return mt_error_set(TRACER_EINVAL, "tracer_import_life: a life begins after the samples "
                                            "of the one before");
@@ -214,8 +227,10 @@ static int write_sample(tracer_import *i, int64_t wall_ns)
 int tracer_import_sample(tracer_import *i, int64_t wall_ns, const tracer_type_bytes *types,
                          uint32_t n_types)
 {
-    int error = TRACER_OK;
+    int error = check_moment(wall_ns);
 
+    if (error)
+        return error;
     if (!i || (n_types && !types))
         return mt_error_set(TRACER_EINVAL, "tracer_import_sample: an argument is missing");
     if (i->n_samples && wall_ns <= i->last_ns)
@@ -236,7 +251,8 @@ int tracer_import_mark(tracer_import *i, int64_t wall_ns, const char *label)
 
     if (!i || !label || !label[0])
         return mt_error_set(TRACER_EINVAL, "tracer_import_mark: the label is missing");
-    if (!i->recorder)
+    error = check_moment(wall_ns);
+    if (!error && !i->recorder)
         error = tracer_import_life(i, wall_ns);
     if (error)
         return error;

@@ -230,12 +230,29 @@ static void the_first_limit_is_named(void **state)
     tracer_verdict_free(v);
 }
 
+static void moments_that_no_difference_can_tell_are_refused(void **state)
+{
+    tracer_import *f = NULL;
+
+    (void)state;
+    unlink(path);
+    assert_int_equal(tracer_import_open(path, NULL, &f), TRACER_OK);
+    assert_int_equal(tracer_import_sample(f, INT64_MIN, NULL, 0), TRACER_EINVAL);
+    assert_int_equal(tracer_import_life(f, INT64_MAX), TRACER_EINVAL);
+    assert_non_null(strstr(tracer_last_error(), "146 years"));
+    assert_int_equal(tracer_import_sample(f, -(INT64_C(1) << 62), NULL, 0), TRACER_OK);
+    assert_int_equal(tracer_import_mark(f, INT64_MIN, "x"), TRACER_EINVAL);
+    assert_int_equal(tracer_import_sample(f, INT64_C(1) << 62, NULL, 0), TRACER_OK);
+    assert_int_equal(tracer_import_close(f), TRACER_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_cause_is_told),
         cmocka_unit_test(restarts_do_not_hide_growth),
         cmocka_unit_test(the_first_limit_is_named),
+        cmocka_unit_test(moments_that_no_difference_can_tell_are_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 
