@@ -234,48 +234,49 @@ f AS MATERIALIZED (
     FROM retained_floor
     WINDOW w AS (PARTITION BY run, type_id ORDER BY block)),
 r AS MATERIALIZED (
-    SELECT *, floor - before AS rise,
-           row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank,
-           block - row_number() OVER (PARTITION BY run, type_id ORDER BY block) AS island
-    FROM f WHERE floor > before),
-typical AS MATERIALIZED (
-    SELECT run, type_id, rise AS typical,
-           (SELECT sum(f.ticks) * min(1.0, 1024.0 / max(f.run_ticks)) FROM f
-            WHERE f.run = r.run AND f.type_id = r.type_id
-              AND f.held - f.floor <= r.rise / 4) AS near
-    FROM r WHERE rank = (SELECT value FROM setting WHERE name = 'min_steps')),
+    SELECT *, max(iif(rank = (SELECT value FROM setting WHERE name = 'min_steps'), rise, NULL))
+                  OVER (PARTITION BY run, type_id) AS typical
+    FROM (SELECT *, floor - before AS rise,
+                 row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank,
+                 block - row_number() OVER (PARTITION BY run, type_id ORDER BY block) AS island
+          FROM f WHERE floor > before)),
 big AS (
-    SELECT r.*, t.near,
+    SELECT r.*,
            iif(r.tick - lag(r.tick) OVER w
                        <= max(iif(r.island = lag(r.island) OVER w, 4, 1),
                               iif((SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
                                    AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 8, 1),
                               r.run_ticks / 96)
-                   AND NOT (min(r.rise, lag(r.rise) OVER w) >= t.typical / 2
+                   AND NOT (min(r.rise, lag(r.rise) OVER w) >= r.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
                                         WHERE m.run = r.run AND m.t_ns <= s.t_ns
                                           AND m.t_ns > q.t_ns AND (s.flags | q.flags) & 512)),
                0, 1) AS head
-    FROM typical t
-    CROSS JOIN r ON r.run = t.run AND r.type_id = t.type_id -- CROSS: else each r reads all of t
-    JOIN sample s ON s.id = r.sample
-    WHERE r.rise >= max(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
+    FROM r JOIN sample s ON s.id = r.sample
+    WHERE r.rise >= max(r.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
 c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
 g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
-             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, near,
+             min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, typical,
              max(tick) - min(tick) + 1 AS width, min(tick) AS tick, run_ticks, blocks
       FROM c GROUP BY run, type_id, chain),
 ends AS (
     SELECT *, min(first - 1, max(first - 1 - reach, ifnull(lag(last) OVER w + reach, 0))) AS low,
            min(last + reach, ifnull(lead(first) OVER w, blocks) - 1) AS high
-    FROM g WINDOW w AS (PARTITION BY run, type_id ORDER BY chain))
-SELECT e.run, e.type_id, e.type, e.chain, e.sample, e.end_sample, a.floor AS before,
-       b.floor AS after, b.floor - a.floor AS bytes, e.width, e.near, e.tick,
-       e.run_ticks
-FROM ends e
-JOIN f a ON a.run = e.run AND a.type_id = e.type_id AND a.block = e.low
-JOIN f b ON b.run = e.run AND b.type_id = e.type_id AND b.block = e.high;
+    FROM g WINDOW w AS (PARTITION BY run, type_id ORDER BY chain)),
+lasting AS MATERIALIZED ( -- not joins: they would read all of f for each row
+    SELECT ends.*,
+           (SELECT floor FROM f WHERE f.run = ends.run AND f.type_id = ends.type_id
+            AND f.block = ends.low) AS before,
+           (SELECT floor FROM f WHERE f.run = ends.run AND f.type_id = ends.type_id
+            AND f.block = ends.high) AS after,
+           (SELECT sum(f.ticks) * min(1.0, 1024.0 / max(f.run_ticks)) FROM f
+            WHERE f.run = ends.run AND f.type_id = ends.type_id
+              AND f.held - f.floor <= ends.typical / 4) AS near
+    FROM ends)
+SELECT run, type_id, type, chain, sample, end_sample, before, after, after - before AS bytes, width,
+       near, tick, run_ticks
+FROM lasting;
 
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
 -- back by more than a quarter of the rise) with the newest mark at or before it. Left out are
