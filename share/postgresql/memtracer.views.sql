@@ -172,10 +172,10 @@ typical AS MATERIALIZED (
 big AS (
     SELECT r.*, t.near,
            CASE WHEN r.tick - lag(r.tick) OVER w
-                         <= greatest(CASE WHEN r.island = lag(r.island) OVER w THEN 4 ELSE 1 END,
+                         <= greatest(CASE WHEN r.island = lag(r.island) OVER w THEN 4 ELSE 2 END,
                                      CASE WHEN (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
                                                 AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w
-                                          THEN 8 ELSE 1 END,
+                                          THEN 8 ELSE 2 END,
                                      r.run_ticks / 96)
                      AND NOT (least(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                               AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
