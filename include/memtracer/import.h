@@ -42,7 +42,7 @@ TRACER_API int tracer_import_type(tracer_import *i, const char *name, uint32_t *
 
 /* From here on it is another life of the process, which began at `wall_ns`: a new run of the file
  * with the same label. A moment here and below is nanoseconds since 1970, or since any other
- * moment, within 2^62 (146 years) on either side; else TRACER_EINVAL. Since 0.1. */
+ * moment, less than 2^62 of them (146 years) on either side; else TRACER_EINVAL. Since 0.1. */
 TRACER_API int tracer_import_life(tracer_import *i, int64_t wall_ns);
 
 /* Sets a counter of table counter_kind ("heap_in_use"), or "regions", as of the next sample.

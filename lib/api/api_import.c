@@ -16,7 +16,7 @@
 #include "base/sized.h"
 #include "record/recorder.h"
 
-#define FARTHEST_NS (INT64_C(1) << 62)
+#define FARTHEST_NS ((INT64_C(1) << 62) - 1)
 #define PATH_BYTES 4096
 #define LABEL_BYTES 256
 #define NAME_BYTES 32
