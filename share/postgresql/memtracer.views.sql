@@ -176,6 +176,10 @@ big AS (
                                      CASE WHEN (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
                                                 AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w
                                           THEN 8 ELSE 2 END,
+                                     CASE WHEN (SELECT p.t_ns FROM sample p WHERE p.run = r.run
+                                                AND p.t_ns < s.t_ns AND p.flags & 16 = 0
+                                                ORDER BY p.t_ns DESC LIMIT 1) < lag(s.t_ns) OVER w
+                                          THEN 16 ELSE 2 END,
                                      r.run_ticks / 96)
                      AND NOT (least(r.rise, lag(r.rise) OVER w) >= t.typical / 2
                               AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1

@@ -120,6 +120,26 @@ static void a_step_that_is_caught_while_it_is_filled_is_one(void **state)
                 "1 command 1 54280192,2 command 2 54280192,3 command 3 54280192");
 }
 
+/* Seven looks that did not get to all pages see a part of the third block, and the eighth the rest.
+ */
+static int64_t caught_while_counting(int i)
+{
+    int steps = (i >= 25) + (i >= 50) + (i >= 75);
+
+    return 10 * MIB + steps * STEP - (i >= 75 && i < 82) * 19 * MIB;
+}
+
+static void a_step_that_is_not_counted_whole_yet_is_one(void **state)
+{
+    (void)state;
+    add_series(4, caught_while_counting, "ws");
+    execute("DELETE FROM sample WHERE id > 100");
+    assert_int_equal(number("SELECT count(*) FROM floor_step WHERE is_step"), 4);
+    execute("UPDATE sample SET flags = 16 WHERE id BETWEEN 75 AND 82");
+    expect_text("SELECT group_concat(bytes) FROM floor_step WHERE is_step",
+                "54280192,54280192,54280192");
+}
+
 static void a_moment(int id, int64_t t_ns, int64_t ws, int flags)
 {
     executef("INSERT INTO sample VALUES (%d, 1, %lld, %lld, %lld, 1, 0, 4, %d, 1, 10, 10, 7)", id,
@@ -206,6 +226,7 @@ int main(void)
         TEST(textbook_gives_three_rows_with_their_marks),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
         TEST(a_step_that_is_caught_while_it_is_filled_is_one),
+        TEST(a_step_that_is_not_counted_whole_yet_is_one),
         TEST(the_timer_does_not_hide_steps_that_were_asked_about),
         TEST(shapes_are_told_apart),
         TEST(quiet_steps_are_seen_as_often_as_their_ticks_say),

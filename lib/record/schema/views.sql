@@ -221,12 +221,12 @@ SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS en
 FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
--- the run, or 2 ticks (4 without a rest between them, 8 after one mark), taken as one, for a large
--- allocation is seen while it is being filled (but rises on either side of an explicit sample and
--- a mark stay apart). `typical` is the size of the single rise of rank min_steps; what is far below
--- it is noise, but belongs to the rise it leads up to or ends. near: ticks (scaled to 1024 a run
--- at most) whose held is close to the floor; width: ticks this rise took; tick: how many came
--- before it.
+-- the run, or 2 ticks (4 without a rest between them, 8 after one mark, 16 where all samples from
+-- the one to the other are partial), taken as one, for a large allocation is seen while it is being
+-- filled, or counted (but rises on either side of an explicit sample and a mark stay apart).
+-- `typical` is the size of the single rise of rank min_steps; what is far below it is noise, but
+-- belongs to the rise it leads up to or ends. near: ticks (scaled to 1024 a run at most) whose held
+-- is close to the floor; width: ticks this rise took; tick: how many came before it.
 --   SELECT * FROM floor_rise WHERE type = 'heap';
 CREATE VIEW floor_rise AS
 WITH
@@ -247,6 +247,9 @@ big AS (
                        <= max(iif(r.island = lag(r.island) OVER w, 4, 2),
                               iif((SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
                                    AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 8, 2),
+                              iif((SELECT p.t_ns FROM sample p WHERE p.run = r.run
+                                   AND p.t_ns < s.t_ns AND NOT p.flags & 16
+                                   ORDER BY p.t_ns DESC LIMIT 1) < lag(s.t_ns) OVER w, 16, 2),
                               r.run_ticks / 96)
                    AND NOT (min(r.rise, lag(r.rise) OVER w) >= r.typical / 2
                             AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
