@@ -148,6 +148,25 @@ static void a_line_longer_than_the_buffer_is_left_out(void **state)
     assert_int_equal(l.n_too_long, 2);
 }
 
+static void what_is_ahead_can_be_seen_before_it_is_taken(void **state)
+{
+    struct mt_lines l;
+    const char *line;
+    size_t n;
+
+    (void)state;
+    play(&l, "one\ntwo\nthree\nfour", EIO);
+    expect(&l, "one");
+    assert_memory_equal(mt_lines_ahead(&l, 4, &n), "two\n", 4);
+    assert_true(n >= 4);
+    assert_memory_equal(mt_lines_ahead(&l, 8, &n), "two\nthre", 8);
+    mt_lines_skip(&l, 4);
+    expect(&l, "three");
+    mt_lines_ahead(&l, 8, &n);
+    assert_int_equal(n, 4); /* there is no more, and the error is the next call's */
+    assert_int_equal(mt_lines_next(&l, &line, &n), TRACER_EIO);
+}
+
 static void no_descriptor_is_an_empty_text(void **state)
 {
     struct mt_lines l;
@@ -167,6 +186,7 @@ int main(void)
         cmocka_unit_test(interrupts_and_a_missing_newline_are_no_end),
         cmocka_unit_test(errors_are_told_apart),
         cmocka_unit_test(a_line_longer_than_the_buffer_is_left_out),
+        cmocka_unit_test(what_is_ahead_can_be_seen_before_it_is_taken),
         cmocka_unit_test(no_descriptor_is_an_empty_text),
     };
 

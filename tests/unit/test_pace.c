@@ -34,11 +34,25 @@ static void slices_stay_in_their_bounds(void **state)
     assert_int_equal(s.units, 40);
 }
 
+static void a_small_call_says_nothing_of_a_large_one(void **state)
+{
+    struct mt_slice s = {1000, 10, 100000};
+
+    (void)state;
+    mt_slice_adapt(&s, 5, 4000); /* 80 would fit in 100 us, were it not for the call itself */
+    assert_int_equal(s.units, 1000);
+    mt_slice_adapt(&s, 500, 10000); /* a quicker pace shows in a small call as well */
+    assert_int_equal(s.units, 4000);
+    mt_slice_adapt(&s, 500, 200000); /* and a slower one where it took too long */
+    assert_int_equal(s.units, 250);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(B02_B04_slices_go_to_the_time_aimed_at),
         cmocka_unit_test(slices_stay_in_their_bounds),
+        cmocka_unit_test(a_small_call_says_nothing_of_a_large_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

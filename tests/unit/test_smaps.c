@@ -120,6 +120,98 @@ static void A42_a_rollup_has_no_size(void **state)
     assert_int_equal(r.flags, 0);
 }
 
+/* Reads a record's text, by its lines or at once where it can. */
+static struct mt_region read_text(struct mt_smaps *s, const char *text, bool at_once)
+{
+    struct mt_region r = {.base = 0x100000, .end = 0x40000000};
+    const char *end = text + strlen(text);
+
+    mt_smaps_open(s, &r);
+    if (at_once)
+        text += mt_smaps_body(s, text, strlen(text));
+    while (text < end) {
+        const char *newline = strchr(text, '\n');
+
+        assert_true(mt_smaps_line(s, text, (size_t)(newline - text)));
+        text = newline + 1;
+    }
+    mt_smaps_open(s, NULL);
+    return r;
+}
+
+static bool is_read_at_once(struct mt_smaps *s, const char *text)
+{
+    struct mt_region r = {.base = 0x100000, .end = 0x40000000};
+
+    mt_smaps_open(s, &r);
+    return mt_smaps_body(s, text, strlen(text)) > 0;
+}
+
+#define RECORD(rss, anonymous, swap)                                                               \
+    "Size:               1024 kB\nKernelPageSize:        4 kB\nRss:            " rss               \
+    " kB\nPss:                 100 kB\nAnonymous:      " anonymous " kB\nSwap:           " swap    \
+    " kB\nLocked:                0 kB\nVmFlags: rd wr lo\n"
+
+static void a_record_like_the_last_is_read_at_once(void **state)
+{
+    struct mt_smaps s = {.region = NULL};
+    struct mt_region r;
+
+    (void)state;
+    assert_false(is_read_at_once(&s, RECORD("      12", "       8", "       0")));
+    read_text(&s, RECORD("      12", "       8", "       0"), false);
+    assert_true(is_read_at_once(&s, RECORD("     512", "99999999", "      40")));
+    r = read_text(&s, RECORD("     512", "99999999", "      40"), true);
+    assert_int_equal(r.pages.bytes[MT_PAGE_RESIDENT], 512 * 1024);
+    assert_int_equal(r.pages.bytes[MT_PAGE_SWAP], 40 * 1024);
+    assert_int_equal(r.pages.bytes[MT_PAGE_LOCKED], 512 * 1024);
+    assert_int_equal(r.kernel_page_bytes, 4096);
+    assert_false(r.pages.known & KIND(ANONYMOUS)); /* more than the region is large */
+    assert_true(r.pages.known & KIND(PSS));
+}
+
+static void a_record_of_another_shape_is_not(void **state)
+{
+    static const char record[] = RECORD("      12", "       8", "       0");
+    static const char *const others[] = {
+        RECORD("  123456789", "       8", "       0"), /* wider */
+        "Size:               1024 kB\nKernelPageSize:        4 kB\nKSM:            "
+        "      12 kB\nPss:                 100 kB\nAnonymous:             8 kB\nSwap:       "
+        "           0 kB\nLocked:                0 kB\nVmFlags: rd wr lo\n",
+        "Rss:                  12 kB\nVmFlags: rd\n",
+        "",
+    };
+    struct mt_smaps s = {.region = NULL};
+    char cut[sizeof(record)];
+
+    (void)state;
+    read_text(&s, record, false);
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        assert_false(is_read_at_once(&s, others[i]));
+    for (size_t n = 0; n < strlen(record) - strlen(" rd wr lo\n"); n++) {
+        memcpy(cut, record, n);
+        cut[n] = '\0';
+        assert_false(is_read_at_once(&s, cut));
+    }
+    assert_true(is_read_at_once(&s, record));
+    mt_smaps_line(&s, "Rss: 4 kB", 9);
+    assert_int_equal(mt_smaps_body(&s, record, strlen(record)), 0); /* in the middle of one */
+}
+
+static void a_record_of_too_many_lines_teaches_nothing(void **state)
+{
+    static char text[2048];
+    struct mt_smaps s = {.region = NULL};
+
+    (void)state;
+    for (unsigned i = 0; i <= MT_SMAPS_FIELDS; i++)
+        strcat(text, "Shared_Clean: 4 kB\n");
+    strcat(text, "VmFlags: rd\n");
+    assert_int_equal(read_text(&s, text, false).pages.bytes[MT_PAGE_SHARED],
+                     (MT_SMAPS_FIELDS + 1) * 4096);
+    assert_false(is_read_at_once(&s, text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +220,9 @@ int main(void)
         cmocka_unit_test(flags_by_their_two_letters),
         cmocka_unit_test(what_has_no_key_is_refused),
         cmocka_unit_test(A42_a_rollup_has_no_size),
+        cmocka_unit_test(a_record_like_the_last_is_read_at_once),
+        cmocka_unit_test(a_record_of_another_shape_is_not),
+        cmocka_unit_test(a_record_of_too_many_lines_teaches_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

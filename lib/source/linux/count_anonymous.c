@@ -15,6 +15,9 @@
 #define KIND(name) (1u << MT_PAGE_##name)
 #define SCANNED (KIND(RESIDENT) | KIND(ANONYMOUS) | KIND(SWAP) | KIND(HUGE) | KIND(GUARD))
 
+/* Half a megabyte of pages listed one by one costs the kernel what another call does. */
+#define ALONG_BYTES (UINT64_C(512) << 10)
+
 void mt_count_forget(struct mt_interval *intervals, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -122,10 +125,16 @@ static bool is_reserved(const struct mt_count *c, const struct mt_interval *v)
     return c->snapshot->regions[v->region].protection == 0;
 }
 
-/* Reservations have no page tables as a rule: they are asked for along with their neighbours. */
+/* Reservations have no page tables as a rule, and small intervals are not worth a call of their
+ * own: both are asked for along with their neighbours. */
+static bool goes_along(const struct mt_count *c, const struct mt_interval *v)
+{
+    return is_reserved(c, v) || v->end - v->base < ALONG_BYTES;
+}
+
 static bool wants_rest(struct mt_count *c, uint32_t i, uint32_t end)
 {
-    while (i + 1 < end && is_reserved(c, &c->intervals[i]))
+    while (i + 1 < end && goes_along(c, &c->intervals[i]))
         i++;
     return c->own && *note_of(c, c->intervals[i].base) != c->intervals[i].base;
 }
@@ -162,7 +171,8 @@ static uint64_t slice_end(struct mt_count *c, uint64_t at, uint32_t i, uint32_t 
 
         if (!reserved && v->end - from >= left)
             return from + left;
-        if (i + 1 == end || (!reserved && wants_rest(c, i + 1, end) != rest))
+        if (i + 1 == end ||
+            (!goes_along(c, &c->intervals[i + 1]) && wants_rest(c, i + 1, end) != rest))
             return v->end;
         left -= reserved ? 0 : v->end - from;
     }

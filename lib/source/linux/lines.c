@@ -103,3 +103,16 @@ int mt_lines_next(struct mt_lines *l, const char **out_line, size_t *out_bytes)
         return 1;
     }
 }
+
+const char *mt_lines_ahead(struct mt_lines *l, size_t bytes, size_t *out_bytes)
+{
+    while (l->end - l->begin < bytes && bytes <= l->capacity / 2 && !l->at_end && !fill(l))
+        ;
+    *out_bytes = l->end - l->begin;
+    return l->buffer + l->begin;
+}
+
+void mt_lines_skip(struct mt_lines *l, size_t bytes)
+{
+    l->begin += bytes;
+}

@@ -35,6 +35,13 @@ void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pa
  * TRACER_ESTATE when the process is gone, TRACER_EDENIED, TRACER_EIO. */
 int mt_lines_next(struct mt_lines *l, const char **out_line, size_t *out_bytes);
 
+/* The text behind the last line, `bytes` of it if the file has as many and no reading failed: valid
+ * until the next call. Nothing of it is taken. */
+const char *mt_lines_ahead(struct mt_lines *l, size_t bytes, size_t *out_bytes);
+
+/* Takes so much of what is ahead; it must end with a line. */
+void mt_lines_skip(struct mt_lines *l, size_t bytes);
+
 /* The error that this errno of reading /proc stands for, with its detail. */
 int mt_lines_failure(int error);
 

@@ -37,6 +37,19 @@ static void take_line(struct mt_snapshot *out, struct mt_smaps *record, const ch
     }
 }
 
+/* Records of smaps are alike: what follows a first line is taken at once where it stands as in the
+ * record before. */
+static void take_body(struct mt_lines *lines, struct mt_smaps *record)
+{
+    size_t wanted = mt_smaps_body_wanted(record), n;
+    const char *text;
+
+    if (wanted == 0)
+        return;
+    text = mt_lines_ahead(lines, wanted, &n);
+    mt_lines_skip(lines, mt_smaps_body(record, text, n));
+}
+
 static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_snapshot *out)
 {
     struct mt_smaps record = {.region = NULL};
@@ -47,8 +60,10 @@ static int read_list(struct mt_linux_source *s, int fd, size_t chunk, struct mt_
     mt_region_list_begin(out);
     /* maps holds the lock for moments only, and gaps would tear it more often */
     mt_lines_start(&s->lines, fd, chunk, chunk == SMAPS_CHUNK ? &s->text_pace : NULL);
-    while ((got = mt_lines_next(&s->lines, &line, &n)) > 0)
+    while ((got = mt_lines_next(&s->lines, &line, &n)) > 0) {
         take_line(out, &record, line, n);
+        take_body(&s->lines, &record);
+    }
     mt_smaps_open(&record, NULL);
     if (got < 0) {
         out->n_regions = 0;

@@ -43,6 +43,8 @@ void mt_slice_adapt(struct mt_slice *s, uint64_t units, int64_t ns)
     double fit = (double)units * SLICE_NS / (double)(ns > 0 ? ns : 1);
     double most = (double)s->units * 4;
 
+    if (units < s->units && ns <= SLICE_NS && fit < (double)s->units)
+        return;
     if (most > (double)s->most)
         most = (double)s->most;
     if (fit > most)

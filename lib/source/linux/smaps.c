@@ -53,6 +53,9 @@ static const struct {
 #undef KEY
 };
 
+#define VM_FLAGS_KEY ((unsigned)MT_COUNT_OF(keys) - 1)
+#define VM_FLAGS_BYTES 8u /* with its colon */
+
 static const struct {
     char code[2];
     uint32_t flag;
@@ -88,6 +91,9 @@ void mt_smaps_open(struct mt_smaps *s, struct mt_region *region)
     s->region = region;
     s->impossible = 0;
     s->guess = 0;
+    s->at = 0;
+    s->at_once = false;
+    s->learning.n = 0;
 }
 
 static bool is_key(unsigned k, const char *line, size_t n_bytes)
@@ -203,6 +209,27 @@ static bool find_key(const struct mt_smaps *s, const char *line, size_t n_bytes,
     return *out_key < MT_COUNT_OF(keys) || !looks_like_range(line, (size_t)(colon - line));
 }
 
+/* Remembers where a line stands; the one of VmFlags makes the layout whole. A record of more lines
+ * than there are places for teaches nothing. */
+static void learn(struct mt_smaps *s, unsigned key, size_t n_bytes)
+{
+    struct mt_smaps_layout *l = &s->learning;
+
+    if (keys[key].kind == VM_FLAGS) {
+        l->bytes = s->at;
+        s->layout = *l;
+        if (l->n > MT_SMAPS_FIELDS)
+            s->layout.n = 0;
+    } else if (keys[key].kind != IGNORED) {
+        if (l->n < MT_SMAPS_FIELDS) {
+            l->fields[l->n].at = s->at;
+            l->fields[l->n].bytes = (uint32_t)n_bytes;
+            l->fields[l->n].key = key;
+        }
+        l->n++;
+    }
+}
+
 bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
 {
     struct mt_cursor c;
@@ -210,10 +237,13 @@ bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
 
     if (!find_key(s, line, n_bytes, &key))
         return false;
-    if (key == MT_COUNT_OF(keys))
-        return true;
-    s->guess = key + 1;
-    if (!s->region || keys[key].kind == IGNORED)
+    if (key < MT_COUNT_OF(keys)) {
+        s->guess = key + 1;
+        if (!s->at_once)
+            learn(s, key, n_bytes);
+    }
+    s->at += (uint32_t)n_bytes + 1;
+    if (key == MT_COUNT_OF(keys) || !s->region || keys[key].kind == IGNORED)
         return true;
     c = (struct mt_cursor){line + keys[key].bytes + 1, line + n_bytes};
     if (keys[key].kind == VM_FLAGS)
@@ -221,4 +251,43 @@ bool mt_smaps_line(struct mt_smaps *s, const char *line, size_t n_bytes)
     else
         read_value(s, keys[key].kind, c);
     return true;
+}
+
+/* ---- a whole record at once ---- */
+
+static bool stands_at(const struct mt_smaps_layout *l, const char *text)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        const char *line = text + l->fields[i].at;
+
+        if (!is_key(l->fields[i].key, line, l->fields[i].bytes) ||
+            line[l->fields[i].bytes] != '\n' || (l->fields[i].at > 0 && line[-1] != '\n'))
+            return false;
+    }
+    return text[l->bytes - 1] == '\n' && is_key(VM_FLAGS_KEY, text + l->bytes, VM_FLAGS_BYTES);
+}
+
+size_t mt_smaps_body_wanted(const struct mt_smaps *s)
+{
+    return s->region && s->at == 0 && s->layout.n > 0 ? s->layout.bytes + VM_FLAGS_BYTES : 0;
+}
+
+size_t mt_smaps_body(struct mt_smaps *s, const char *text, size_t n_bytes)
+{
+    const struct mt_smaps_layout *l = &s->layout;
+    size_t wanted = mt_smaps_body_wanted(s);
+
+    if (wanted == 0 || n_bytes < wanted || !stands_at(l, text))
+        return 0;
+    for (unsigned i = 0; i < l->n; i++) {
+        const char *line = text + l->fields[i].at;
+        unsigned key = l->fields[i].key;
+
+        read_value(s, keys[key].kind,
+                   (struct mt_cursor){line + keys[key].bytes + 1, line + l->fields[i].bytes});
+    }
+    s->at_once = true;
+    s->at = l->bytes;
+    s->guess = VM_FLAGS_KEY;
+    return l->bytes;
 }
