@@ -18,8 +18,25 @@ static bool all_counted(const struct mt_interval_list *list)
     return true;
 }
 
+/* Page faults so far, where they are counted. */
+static uint64_t faults(const struct mt_counters *c)
+{
+    static const uint64_t both =
+        UINT64_C(1) << MT_COUNTER_MINOR_FAULTS | UINT64_C(1) << MT_COUNTER_MAJOR_FAULTS;
+
+    return (c->known & both) == both
+               ? c->value[MT_COUNTER_MINOR_FAULTS] + c->value[MT_COUNTER_MAJOR_FAULTS]
+               : 0;
+}
+
+static bool is_near(uint64_t a, uint64_t b, uint64_t slack)
+{
+    return (a > b ? a - b : b - a) <= slack;
+}
+
 /* True when the resident pages of all intervals are those that the kernel counts now: then what
- * was carried over cannot have changed, but for equal and opposite moves within one kind. */
+ * was carried over cannot have changed, but for equal and opposite moves within one kind. What the
+ * host touched during the look may be on either side, and would be after any other look. */
 static bool accounts_for_all(struct mt_work *w)
 {
     static const uint64_t needed =
@@ -27,7 +44,7 @@ static bool accounts_for_all(struct mt_work *w)
         UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
     const struct mt_interval_list *list = &w->intervals[w->now];
     struct mt_counters *now = &w->counters[w->now];
-    uint64_t anonymous = 0, resident = 0, swap = 0;
+    uint64_t anonymous = 0, resident = 0, swap = 0, before = faults(now), slack;
 
     w->source->ops->counters(w->source, now);
     mt_add_allocator_counters(w);
@@ -42,10 +59,11 @@ static bool accounts_for_all(struct mt_work *w)
         resident += p->bytes[MT_PAGE_RESIDENT];
         swap += p->bytes[MT_PAGE_SWAP];
     }
-    return anonymous == now->value[MT_COUNTER_RSS_ANON] &&
-           resident - anonymous ==
-               now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM] &&
-           swap == now->value[MT_COUNTER_SWAP];
+    slack = before && faults(now) > before ? (faults(now) - before) * mt_os_page_bytes() : 0;
+    return is_near(anonymous, now->value[MT_COUNTER_RSS_ANON], slack) &&
+           is_near(resident - anonymous,
+                   now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM], slack) &&
+           is_near(swap, now->value[MT_COUNTER_SWAP], slack);
 }
 
 static void forget_counts(struct mt_interval_list *list)

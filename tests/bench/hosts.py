@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """How fast a host runs with ten looks a second: hosts.py MEMTRACER BENCH_STACKS [ROUNDS]
 
-Each round runs a malloc benchmark and redis-benchmark (where installed) without and with
+Each round runs a malloc benchmark, alone and beside a thread that sleeps (from the second thread on
+the C library takes locks, whoever made it), and redis-benchmark (where installed) without and with
 `memtracer run --interval 100`, in turns. Speed is untraced time divided by traced time: 1 is no
 loss. cpu is CPU time of the host's own main thread for the same work, wall (of redis, once it has
 started) what a user waits for.
@@ -25,11 +26,19 @@ def traced(memtracer, folder):
     return [memtracer, "run", "-o", os.path.join(folder, "%p.db"), "--interval", "100", "--"]
 
 
-def run_malloc(bench, before, _folder):
+def run_blocks(bench, what, before):
     """Neither trims its heap: any block at its top, as the preload's, would keep it from that."""
-    out = subprocess.run(before + [bench, "malloc"], check=True, stdout=subprocess.PIPE,
+    out = subprocess.run(before + [bench, what], check=True, stdout=subprocess.PIPE,
                          env=dict(os.environ, MALLOC_TRIM_THRESHOLD_="1073741824")).stdout
     return {"cpu": int(out)}
+
+
+def run_malloc(bench, before, _folder):
+    return run_blocks(bench, "malloc", before)
+
+
+def run_threaded(bench, before, _folder):
+    return run_blocks(bench, "threaded", before)
 
 
 def thread_cpu(pid):
@@ -72,7 +81,7 @@ def main():
         sys.exit(__doc__)
     memtracer, bench = (os.path.abspath(a) for a in sys.argv[1:3])
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
-    hosts = {"malloc": run_malloc}
+    hosts = {"malloc": run_malloc, "malloc threaded": run_threaded}
     if shutil.which("redis-server") and shutil.which("redis-benchmark"):
         hosts["redis"] = run_redis
     with tempfile.TemporaryDirectory() as folder:

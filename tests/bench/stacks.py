@@ -22,7 +22,7 @@ def main():
                     os.remove(name)
             before = [] if options is None else [memtracer, "run", "-o", file] + options + ["--"]
             return int(subprocess.run(before + [bench, what], check=True, stdout=subprocess.PIPE).stdout)
-        for what in sys.argv[4:] or ("malloc", "map", "touch"):
+        for what in sys.argv[4:] or ("malloc", "threaded", "map", "touch"):
             variants = {"plain": None, "run": [], "stacks": ["--stacks"]}
             times = {name: [] for name in variants}
             for _ in range(rounds):

@@ -25,14 +25,19 @@ static struct mt_sample sample;
 static uint64_t resident[N];
 static unsigned quota, n_counted;
 
+/* Faults that the process has had, and those of each time it is looked at. */
+static uint64_t n_faults, faults_a_look;
+
 static int fake_counters(struct mt_source *s, struct mt_counters *out)
 {
     (void)s;
     out->known = UINT64_C(1) << MT_COUNTER_RSS_ANON | UINT64_C(1) << MT_COUNTER_RSS_FILE |
-                 UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
+                 UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP |
+                 UINT64_C(1) << MT_COUNTER_MINOR_FAULTS | UINT64_C(1) << MT_COUNTER_MAJOR_FAULTS;
     memset(out->value, 0, sizeof(out->value));
     for (unsigned i = 0; i < N; i++)
         out->value[MT_COUNTER_RSS_ANON] += resident[i];
+    out->value[MT_COUNTER_MINOR_FAULTS] = n_faults += faults_a_look;
     return TRACER_OK;
 }
 
@@ -70,6 +75,8 @@ static int begin(void **state)
         w.intervals[k] = (struct mt_interval_list){.items = items[k], .n = N, .capacity = N};
     for (unsigned i = 0; i < N; i++)
         resident[i] = i * PAGE;
+    n_faults = 1000;
+    faults_a_look = 0;
     return 0;
 }
 
@@ -85,6 +92,7 @@ static void look(enum mt_depth depth, uint32_t flags, unsigned may)
     quota = may;
     n_counted = 0;
     sample = (struct mt_sample){.depth = (uint8_t)depth, .flags = flags};
+    fake_counters(&source, &w.counters[w.now]);
     mt_count_pages(&t, &sample);
 }
 
@@ -156,6 +164,23 @@ static void a_sum_that_is_off_makes_it_whole(void **state)
     assert_int_equal(n_right(), N);
 }
 
+/* What a busy host touches while it is looked at is no reason to look again: a sum may be off by as
+ * many pages as were faulted in meanwhile, and by no more. */
+static void churn_during_a_look_explains_a_sum(void **state)
+{
+    (void)state;
+    look(MT_DEPTH_WHOLE, 0, N);
+    resident[5] += 3 * PAGE;
+    faults_a_look = 3;
+    look(MT_DEPTH_PAGES, 0, N);
+    assert_int_equal(sample.depth, MT_DEPTH_PAGES);
+    assert_int_equal(n_counted, 0);
+    faults_a_look = 2;
+    look(MT_DEPTH_PAGES, 0, N);
+    assert_int_equal(sample.depth, MT_DEPTH_WHOLE);
+    assert_int_equal(n_right(), N);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test_setup(nobody_waits_for_ever, begin),
         cmocka_unit_test_setup(who_asks_waits_for_all, begin),
         cmocka_unit_test_setup(a_sum_that_is_off_makes_it_whole, begin),
+        cmocka_unit_test_setup(churn_during_a_look_explains_a_sum, begin),
     };
 
     return cmocka_run_group_tests_name("counting", tests, NULL, NULL);
