@@ -138,6 +138,7 @@ struct mt_interval {
     char confidence;
     uint8_t change;       /* bits of enum mt_change */
     bool stale;           /* pages are of an earlier look: to be counted anew */
+    uint8_t restless;     /* counts to go until it is no longer one whose pages come and go */
     int64_t row;          /* the recorder's row in table region, 0 = none yet */
     uint64_t recorded_ws; /* ws + private as that row says now; the recorder's */
     uint64_t recorded_swap;

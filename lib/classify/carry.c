@@ -28,11 +28,53 @@ void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval
         if (i == before->n)
             break;
         old = &before->items[i];
-        if (now->pages.known || (old->stale && !stale) || !same_pages_expected(old, now))
+        if (!same_pages_expected(old, now))
+            continue;
+        now->restless = old->restless;
+        if (now->pages.known || (old->stale && !stale))
             continue;
         now->pages = old->pages;
         now->region_flags |= old->region_flags;
         now->stale = stale;
+    }
+}
+
+/* A heap that grows within its mapping will do so again: a few quiet counts do not change that. */
+#define QUIET_COUNTS 8
+
+static bool has_equal_pages(const struct mt_pages *a, const struct mt_pages *b)
+{
+    static const uint8_t kinds[] = {MT_PAGE_RESIDENT, MT_PAGE_ANONYMOUS, MT_PAGE_SWAP};
+
+    for (unsigned i = 0; i < MT_COUNT_OF(kinds); i++)
+        if ((a->known & b->known) >> kinds[i] & 1u && a->bytes[kinds[i]] != b->bytes[kinds[i]])
+            return false;
+    return true;
+}
+
+void mt_classify_note_restless(const struct mt_interval_list *before,
+                               struct mt_interval_list *after)
+{
+    uint32_t i = 0;
+
+    for (uint32_t j = 0; j < after->n; j++) {
+        struct mt_interval *now = &after->items[j];
+        const struct mt_interval *old;
+
+        while (i < before->n && before->items[i].base < now->base)
+            i++;
+        if (i == before->n)
+            break;
+        old = &before->items[i];
+        if (!same_pages_expected(old, now))
+            continue;
+        now->restless = old->restless;
+        if (now->stale || !now->pages.known || !old->pages.known)
+            continue;
+        if (!has_equal_pages(&old->pages, &now->pages))
+            now->restless = QUIET_COUNTS;
+        else if (old->restless && !old->stale)
+            now->restless--;
     }
 }
 

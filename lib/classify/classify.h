@@ -84,6 +84,11 @@ uint32_t mt_classify_diff_threads(const struct mt_thread *before, uint32_t n_bef
 void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
                        bool stale);
 
+/* After counting: intervals that did not change in shape but in their pages are restless until they
+ * were counted some times without a difference. */
+void mt_classify_note_restless(const struct mt_interval_list *before,
+                               struct mt_interval_list *after);
+
 /* Takes over from `before` the columns that only the deepest look knows (charged, pss, locked …),
  * or all columns, where `after` does not know them. */
 void mt_classify_carry_levels(const struct mt_levels *before, struct mt_levels *after, bool all);

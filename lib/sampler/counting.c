@@ -109,20 +109,53 @@ static bool count_unknown(struct mt_work *w, int64_t deadline_ns)
     return true;
 }
 
-/* Counts what changed or is old; when that does not account for what the kernel counts,
- * everything. Where pages cannot be counted the next look is a full one. */
+/* Most that changes without a change in shape is in the same few places each time: a heap that
+ * grows within its mapping, the data of a program. */
+static bool forget_restless(struct mt_interval_list *list)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (!list->items[i].restless || !list->items[i].pages.known)
+            continue;
+        list->items[i].pages.known = 0;
+        any = true;
+    }
+    return any;
+}
+
+/* Until what is counted accounts for what the kernel counts: what is restless, then everything.
+ * False = late. */
+static bool count_more(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
+{
+    struct mt_interval_list *list = &w->intervals[w->now];
+
+    if (accounts_for_all(w))
+        return true;
+    if (forget_restless(list)) {
+        if (!count_unknown(w, deadline_ns))
+            return false;
+        if (accounts_for_all(w)) {
+            mt_classify_note_restless(&w->intervals[1 - w->now], list);
+            return true;
+        }
+    }
+    forget_counts(list);
+    *depth = MT_DEPTH_WHOLE;
+    return count_unknown(w, deadline_ns);
+}
+
+/* Counts what changed or is old, and what the kernel's sums ask for. Where pages cannot be counted
+ * the next look is a full one. */
 static bool count_in_time(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
 {
     struct mt_interval_list *list = &w->intervals[w->now];
 
-    if (!count_unknown(w, deadline_ns))
+    if (!count_unknown(w, deadline_ns) ||
+        (*depth == MT_DEPTH_PAGES && !count_more(w, depth, deadline_ns)))
         return false;
-    if (*depth == MT_DEPTH_PAGES && !accounts_for_all(w)) {
-        forget_counts(list);
-        *depth = MT_DEPTH_WHOLE;
-        if (!count_unknown(w, deadline_ns))
-            return false;
-    }
+    if (*depth != MT_DEPTH_PAGES)
+        mt_classify_note_restless(&w->intervals[1 - w->now], list);
     if (*depth == MT_DEPTH_WHOLE && !all_counted(list))
         w->cannot_count = true;
     return true;

@@ -28,8 +28,8 @@ static const uint64_t gates[] = {
 #define FULL_COST_TIMES 200
 
 /* In the long run the sampler costs one part in COST_TIMES of the time, and what its thread does
- * beside looks makes that a twentieth at most; what it did not use up in quiet times lets it follow a
- * burst tick by tick. */
+ * beside looks makes that a twentieth at most; what it did not use up in quiet times lets it
+ * follow a burst tick by tick. */
 #define COST_TIMES 22
 #define CREDIT_MOST_NS (INT64_C(200) * 1000000)
 

@@ -181,6 +181,50 @@ static void churn_during_a_look_explains_a_sum(void **state)
     assert_int_equal(n_right(), N);
 }
 
+/* What changed before without a change in shape is counted first, and all only when the sum is off
+ * still; after eight quiet counts it is like others again. */
+static void what_changed_before_is_counted_first(void **state)
+{
+    (void)state;
+    look(MT_DEPTH_WHOLE, 0, N);
+    resident[5] += PAGE;
+    look(MT_DEPTH_PAGES, 0, 2 * N);
+    assert_int_equal(sample.depth, MT_DEPTH_WHOLE);
+    for (unsigned i = 0; i < 3; i++) {
+        resident[5] += PAGE;
+        look(MT_DEPTH_PAGES, 0, 2 * N);
+        assert_int_equal(sample.depth, MT_DEPTH_PAGES);
+        assert_int_equal(n_counted, 1);
+        assert_int_equal(n_right(), N);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        resident[6 + i % 2] += PAGE; /* two take turns: both become restless */
+        look(MT_DEPTH_PAGES, 0, 2 * N);
+        assert_int_equal(sample.depth, i < 2 ? MT_DEPTH_WHOLE : MT_DEPTH_PAGES);
+        assert_int_equal(n_right(), N);
+    }
+    assert_int_equal(items[w.now][5].restless, 0);
+    assert_int_equal(items[w.now][7].restless, 8);
+}
+
+static void a_partial_count_keeps_what_is_restless(void **state)
+{
+    (void)state;
+    look(MT_DEPTH_WHOLE, 0, N);
+    resident[2] += PAGE;
+    resident[7] += PAGE;
+    look(MT_DEPTH_PAGES, 0, N);
+    resident[2] += PAGE;
+    resident[7] += PAGE;
+    look(MT_DEPTH_PAGES, 0, 1);
+    assert_int_equal(sample.flags, MT_SAMPLE_PARTIAL);
+    assert_int_equal(n_right(), N - 1);
+    look(MT_DEPTH_PAGES, 0, 1);
+    assert_int_equal(sample.flags, 0);
+    assert_int_equal(n_right(), N);
+    assert_true(items[w.now][2].restless && items[w.now][7].restless);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +233,8 @@ int main(void)
         cmocka_unit_test_setup(who_asks_waits_for_all, begin),
         cmocka_unit_test_setup(a_sum_that_is_off_makes_it_whole, begin),
         cmocka_unit_test_setup(churn_during_a_look_explains_a_sum, begin),
+        cmocka_unit_test_setup(what_changed_before_is_counted_first, begin),
+        cmocka_unit_test_setup(a_partial_count_keeps_what_is_restless, begin),
     };
 
     return cmocka_run_group_tests_name("counting", tests, NULL, NULL);

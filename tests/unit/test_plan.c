@@ -85,8 +85,8 @@ static void a_dear_look_waits(void **state)
     assert_false(deferred);
 }
 
-/* A twenty-second part of the time in the long run: 10 s at ticks of 10 ms that would cost 2 ms each
- * is 455 ms and what was saved up. */
+/* A twenty-second part of the time in the long run: 10 s at ticks of 10 ms that would cost 2 ms
+ * each is 455 ms and what was saved up. */
 static void B01_cost_has_a_share_of_the_time(void **state)
 {
     int64_t credit = S / 5, spent = 0;

@@ -200,13 +200,15 @@ static void a_record_of_another_shape_is_not(void **state)
 
 static void a_record_of_too_many_lines_teaches_nothing(void **state)
 {
+    static const char line[] = "Shared_Clean: 4 kB\n", flags[] = "VmFlags: rd\n";
     static char text[2048];
+    unsigned n = 0;
     struct mt_smaps s = {.region = NULL};
 
     (void)state;
-    for (unsigned i = 0; i <= MT_SMAPS_FIELDS; i++)
-        strcat(text, "Shared_Clean: 4 kB\n");
-    strcat(text, "VmFlags: rd\n");
+    for (; n <= MT_SMAPS_FIELDS; n++)
+        memcpy(text + n * (sizeof(line) - 1), line, sizeof(line));
+    memcpy(text + n * (sizeof(line) - 1), flags, sizeof(flags));
     assert_int_equal(read_text(&s, text, false).pages.bytes[MT_PAGE_SHARED],
                      (MT_SMAPS_FIELDS + 1) * 4096);
     assert_false(is_read_at_once(&s, text));

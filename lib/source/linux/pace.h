@@ -23,8 +23,8 @@ struct mt_slice {
     uint64_t most;
 };
 
-/* `units` were done in `ns`. Grows to four times at most, shrinks at once, but not after a call that
- * had less to do and was quick: its time is that of the call itself. */
+/* `units` were done in `ns`. Grows to four times at most, shrinks at once, but not after a call
+ * that had less to do and was quick: its time is that of the call itself. */
 void mt_slice_adapt(struct mt_slice *s, uint64_t units, int64_t ns);
 
 #endif
