@@ -29,22 +29,23 @@ static uint64_t faults(const struct mt_counters *c)
                : 0;
 }
 
-static bool is_near(uint64_t a, uint64_t b, uint64_t slack)
+static uint64_t distance(uint64_t a, uint64_t b)
 {
-    return (a > b ? a - b : b - a) <= slack;
+    return a > b ? a - b : b - a;
 }
 
 /* True when the resident pages of all intervals are those that the kernel counts now: then what
  * was carried over cannot have changed, but for equal and opposite moves within one kind. What the
- * host touched during the look may be on either side, and would be after any other look. */
-static bool accounts_for_all(struct mt_work *w)
+ * host touched since `faults_before` may be on either side, and would be after any other look; the
+ * next tick looks again then, or a host that falls silent would leave it so. */
+static bool accounts_for_all(struct mt_work *w, uint64_t faults_before)
 {
     static const uint64_t needed =
         UINT64_C(1) << MT_COUNTER_RSS_ANON | UINT64_C(1) << MT_COUNTER_RSS_FILE |
         UINT64_C(1) << MT_COUNTER_RSS_SHMEM | UINT64_C(1) << MT_COUNTER_SWAP;
     const struct mt_interval_list *list = &w->intervals[w->now];
     struct mt_counters *now = &w->counters[w->now];
-    uint64_t anonymous = 0, resident = 0, swap = 0, before = faults(now), slack;
+    uint64_t anonymous = 0, resident = 0, swap = 0, off, slack;
 
     w->source->ops->counters(w->source, now);
     mt_add_allocator_counters(w);
@@ -59,11 +60,15 @@ static bool accounts_for_all(struct mt_work *w)
         resident += p->bytes[MT_PAGE_RESIDENT];
         swap += p->bytes[MT_PAGE_SWAP];
     }
-    slack = before && faults(now) > before ? (faults(now) - before) * mt_os_page_bytes() : 0;
-    return is_near(anonymous, now->value[MT_COUNTER_RSS_ANON], slack) &&
-           is_near(resident - anonymous,
-                   now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM], slack) &&
-           is_near(swap, now->value[MT_COUNTER_SWAP], slack);
+    off = distance(anonymous, now->value[MT_COUNTER_RSS_ANON]) +
+          distance(resident - anonymous,
+                   now->value[MT_COUNTER_RSS_FILE] + now->value[MT_COUNTER_RSS_SHMEM]) +
+          distance(swap, now->value[MT_COUNTER_SWAP]);
+    slack = faults_before && faults(now) > faults_before
+                ? (faults(now) - faults_before) * mt_os_page_bytes()
+                : 0;
+    w->is_off = off > 0;
+    return off <= slack;
 }
 
 static void forget_counts(struct mt_interval_list *list)
@@ -126,20 +131,23 @@ static bool forget_restless(struct mt_interval_list *list)
 
 /* Until what is counted accounts for what the kernel counts: what is restless, then everything.
  * False = late. */
-static bool count_more(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
+static bool count_more(struct mt_work *w, uint8_t *depth, uint64_t faults_before,
+                       int64_t deadline_ns)
 {
     struct mt_interval_list *list = &w->intervals[w->now];
 
-    if (accounts_for_all(w))
+    if (accounts_for_all(w, faults_before))
         return true;
     if (forget_restless(list)) {
         if (!count_unknown(w, deadline_ns))
             return false;
-        if (accounts_for_all(w)) {
+        if (accounts_for_all(w, faults_before)) {
             mt_classify_note_restless(&w->intervals[1 - w->now], list);
             return true;
         }
     }
+    w->is_off =
+        false; /* the counters are of before what follows: the next tick sees what it missed */
     forget_counts(list);
     *depth = MT_DEPTH_WHOLE;
     return count_unknown(w, deadline_ns);
@@ -150,9 +158,11 @@ static bool count_more(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
 static bool count_in_time(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
 {
     struct mt_interval_list *list = &w->intervals[w->now];
+    uint64_t faults_before = faults(&w->counters[w->now]);
 
+    w->is_off = false;
     if (!count_unknown(w, deadline_ns) ||
-        (*depth == MT_DEPTH_PAGES && !count_more(w, depth, deadline_ns)))
+        (*depth == MT_DEPTH_PAGES && !count_more(w, depth, faults_before, deadline_ns)))
         return false;
     if (*depth != MT_DEPTH_PAGES)
         mt_classify_note_restless(&w->intervals[1 - w->now], list);

@@ -25,7 +25,7 @@ static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *
         .now = &w->counters[w->now],
         .asked = request->explicit_sample || !w->has_sample,
         .at_least = request->at_least,
-        .left = w->is_partial,
+        .left = w->is_partial || w->is_off,
         .no_pages = (t->options.flags & TRACER_F_NO_PAGES) != 0,
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,

@@ -169,30 +169,35 @@ typical AS MATERIALIZED (
                       AND f.held - f.floor <= r.rise / 4
     WHERE r.rank = (SELECT value FROM setting WHERE name = 'min_steps')
     GROUP BY r.run, r.type_id, r.rise),
-big AS (
-    SELECT r.*, t.near,
-           CASE WHEN r.tick - lag(r.tick) OVER w
-                         <= greatest(CASE WHEN r.island = lag(r.island) OVER w THEN 4 ELSE 2 END,
-                                     CASE WHEN (SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
-                                                AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w
-                                          THEN 8 ELSE 2 END,
-                                     CASE WHEN (SELECT p.t_ns FROM sample p WHERE p.run = r.run
-                                                AND p.t_ns < s.t_ns AND p.flags & 16 = 0
-                                                ORDER BY p.t_ns DESC LIMIT 1) < lag(s.t_ns) OVER w
-                                          THEN 16 ELSE 2 END,
-                                     r.run_ticks / 96)
-                     AND NOT (least(r.rise, lag(r.rise) OVER w) >= t.typical / 2
-                              AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
-                                          WHERE m.run = r.run AND m.t_ns <= s.t_ns
-                                            AND m.t_ns > q.t_ns
-                                            AND (s.flags | q.flags) & 512 <> 0))
-                THEN 0 ELSE 1 END AS head
+close AS (
+    SELECT r.*, t.near, t.typical, s.t_ns AS at_ns, s.flags, lag(s.t_ns) OVER w AS last_ns,
+           r.tick - lag(r.tick) OVER w AS gap, lag(r.island) OVER w AS last_island,
+           least(r.rise, lag(r.rise) OVER w) AS smaller
     FROM r
     JOIN typical t ON t.run = r.run AND t.type_id = r.type_id
     JOIN sample s ON s.id = r.sample
     WHERE r.rise >= greatest(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes'))
                     / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
+big AS (
+    SELECT n.*,
+           CASE WHEN gap <= greatest(CASE WHEN island = last_island THEN 4 ELSE 2 END,
+                                     CASE WHEN (SELECT max(m.t_ns) FROM mark m WHERE m.run = n.run
+                                                AND m.t_ns <= at_ns) <= last_ns
+                                          THEN 8 ELSE 2 END,
+                                     CASE WHEN gap <= 16
+                                               AND (SELECT coalesce(sum(p.ticks), 0) FROM sample p
+                                                    WHERE p.run = n.run AND p.t_ns >= last_ns
+                                                    AND p.t_ns < at_ns AND p.flags & 16 = 0) <= 2
+                                          THEN 16 ELSE 2 END,
+                                     run_ticks / 96)
+                     AND NOT (smaller >= typical / 2
+                              AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = n.sample - 1
+                                          WHERE m.run = n.run AND m.t_ns <= at_ns
+                                            AND m.t_ns > q.t_ns
+                                            AND (n.flags | q.flags) & 512 <> 0))
+                THEN 0 ELSE 1 END AS head
+    FROM close n),
 c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
 g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
              min(block) AS first, max(block) AS last, greatest(4, blocks / 64) AS reach, near,

@@ -175,10 +175,12 @@ static void churn_during_a_look_explains_a_sum(void **state)
     look(MT_DEPTH_PAGES, 0, N);
     assert_int_equal(sample.depth, MT_DEPTH_PAGES);
     assert_int_equal(n_counted, 0);
+    assert_true(w.is_off); /* looked at again, though the host may fall silent */
     faults_a_look = 2;
     look(MT_DEPTH_PAGES, 0, N);
     assert_int_equal(sample.depth, MT_DEPTH_WHOLE);
     assert_int_equal(n_right(), N);
+    assert_false(w.is_off);
 }
 
 /* What changed before without a change in shape is counted first, and all only when the sum is off

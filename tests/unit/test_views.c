@@ -138,6 +138,10 @@ static void a_step_that_is_not_counted_whole_yet_is_one(void **state)
     execute("UPDATE sample SET flags = 16 WHERE id BETWEEN 75 AND 82");
     expect_text("SELECT group_concat(bytes) FROM floor_step WHERE is_step",
                 "54280192,54280192,54280192");
+    execute("UPDATE sample SET flags = 0 WHERE id IN (75, 82)"); /* what rose was seen wholly */
+    assert_int_equal(number("SELECT count(*) FROM floor_step WHERE is_step"), 3);
+    execute("UPDATE sample SET flags = 0 WHERE id IN (77, 79)"); /* and there was a rest */
+    assert_int_equal(number("SELECT count(*) FROM floor_step WHERE is_step"), 4);
 }
 
 static void a_moment(int id, int64_t t_ns, int64_t ws, int flags)

@@ -221,9 +221,9 @@ SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS en
 FROM b JOIN c ON c.run = b.run AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
--- the run, or 2 ticks (4 without a rest between them, 8 after one mark, 16 where all samples from
--- the one to the other are partial), taken as one, for a large allocation is seen while it is being
--- filled, or counted (but rises on either side of an explicit sample and a mark stay apart).
+-- the run, or 2 ticks (4 without a rest between them, 8 after one mark; partial samples do not
+-- count, up to 16), taken as one, for a large allocation is seen while it is being filled, or
+-- counted (but rises on either side of an explicit sample and a mark stay apart).
 -- `typical` is the size of the single rise of rank min_steps; what is far below it is noise, but
 -- belongs to the rise it leads up to or ends. near: ticks (scaled to 1024 a run at most) whose held
 -- is close to the floor; width: ticks this rise took; tick: how many came before it.
@@ -241,24 +241,28 @@ r AS MATERIALIZED (
                  row_number() OVER (PARTITION BY run, type_id ORDER BY floor - before DESC) AS rank,
                  block - row_number() OVER (PARTITION BY run, type_id ORDER BY block) AS island
           FROM f WHERE floor > before)),
-big AS (
-    SELECT r.*,
-           iif(r.tick - lag(r.tick) OVER w
-                       <= max(iif(r.island = lag(r.island) OVER w, 4, 2),
-                              iif((SELECT max(m.t_ns) FROM mark m WHERE m.run = r.run
-                                   AND m.t_ns <= s.t_ns) <= lag(s.t_ns) OVER w, 8, 2),
-                              iif((SELECT p.t_ns FROM sample p WHERE p.run = r.run
-                                   AND p.t_ns < s.t_ns AND NOT p.flags & 16
-                                   ORDER BY p.t_ns DESC LIMIT 1) < lag(s.t_ns) OVER w, 16, 2),
-                              r.run_ticks / 96)
-                   AND NOT (min(r.rise, lag(r.rise) OVER w) >= r.typical / 2
-                            AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = s.id - 1
-                                        WHERE m.run = r.run AND m.t_ns <= s.t_ns
-                                          AND m.t_ns > q.t_ns AND (s.flags | q.flags) & 512)),
-               0, 1) AS head
+close AS (
+    SELECT r.*, s.t_ns AS at_ns, s.flags, lag(s.t_ns) OVER w AS last_ns,
+           r.tick - lag(r.tick) OVER w AS gap, lag(r.island) OVER w AS last_island,
+           min(r.rise, lag(r.rise) OVER w) AS smaller
     FROM r JOIN sample s ON s.id = r.sample
     WHERE r.rise >= max(r.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
+big AS (
+    SELECT n.*,
+           iif(gap <= max(iif(island = last_island, 4, 2),
+                          iif((SELECT max(m.t_ns) FROM mark m WHERE m.run = n.run
+                               AND m.t_ns <= at_ns) <= last_ns, 8, 2),
+                          iif(gap <= 16 AND (SELECT ifnull(sum(p.ticks), 0) FROM sample p
+                                             WHERE p.run = n.run AND p.t_ns >= last_ns
+                                             AND p.t_ns < at_ns AND NOT p.flags & 16) <= 2, 16, 2),
+                          run_ticks / 96)
+                   AND NOT (smaller >= typical / 2
+                            AND EXISTS (SELECT 1 FROM mark m JOIN sample q ON q.id = n.sample - 1
+                                        WHERE m.run = n.run AND m.t_ns <= at_ns
+                                          AND m.t_ns > q.t_ns AND (n.flags | q.flags) & 512)),
+               0, 1) AS head
+    FROM close n),
 c AS (SELECT *, sum(head) OVER (PARTITION BY run, type_id ORDER BY block) AS chain FROM big),
 g AS (SELECT run, type_id, type, chain, min(sample) AS sample, max(end_sample) AS end_sample,
              min(block) AS first, max(block) AS last, max(4, blocks / 64) AS reach, typical,
