@@ -15,7 +15,7 @@ static bool same_pages_expected(const struct mt_interval *a, const struct mt_int
 }
 
 void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
-                       bool stale)
+                       enum mt_carry how)
 {
     uint32_t i = 0;
 
@@ -31,11 +31,15 @@ void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval
         if (!same_pages_expected(old, now))
             continue;
         now->restless = old->restless;
-        if (now->pages.known || (old->stale && !stale))
+        if (now->pages.known)
             continue;
         now->pages = old->pages;
+        if (how == MT_CARRY_HINTS || (how == MT_CARRY_FRESH && old->stale)) {
+            now->pages.known = 0;
+            continue;
+        }
         now->region_flags |= old->region_flags;
-        now->stale = stale;
+        now->stale = how == MT_CARRY_ALL;
     }
 }
 

@@ -78,11 +78,16 @@ uint32_t mt_classify_diff_modules(const struct mt_module *before, uint32_t n_bef
 uint32_t mt_classify_diff_threads(const struct mt_thread *before, uint32_t n_before,
                                   struct mt_thread *after, uint32_t n_after, int64_t *ended);
 
+enum mt_carry {
+    MT_CARRY_HINTS, /* nothing is known by it: the bytes are for who counts, to compare with */
+    MT_CARRY_FRESH, /* what was counted in time; hints of the rest */
+    MT_CARRY_ALL    /* what was old already as well, and all is marked stale: to be counted anew */
+};
+
 /* Takes over page counts of intervals that did not change at all from `before`, where they are not
- * known yet. Those that were old there already only with `stale`; what is taken then is marked so,
- * and a look that has the time counts it anew. */
+ * known yet. */
 void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
-                       bool stale);
+                       enum mt_carry how);
 
 /* After counting: intervals that did not change in shape but in their pages are restless until they
  * were counted some times without a difference. */

@@ -146,8 +146,8 @@ static bool count_more(struct mt_work *w, uint8_t *depth, uint64_t faults_before
             return true;
         }
     }
-    w->is_off =
-        false; /* the counters are of before what follows: the next tick sees what it missed */
+    /* the counters are of before what follows: the next tick sees what it missed */
+    w->is_off = false;
     forget_counts(list);
     *depth = MT_DEPTH_WHOLE;
     return count_unknown(w, deadline_ns);
@@ -189,13 +189,13 @@ void mt_count_pages(struct tracer *t, struct mt_sample *sample)
     if (t->options.flags & TRACER_F_NO_PAGES)
         return;
     if (sample->depth < MT_DEPTH_PAGES) {
-        mt_classify_carry(before, list, true);
+        mt_classify_carry(before, list, MT_CARRY_ALL);
         return;
     }
-    if (sample->depth == MT_DEPTH_PAGES)
-        mt_classify_carry(before, list, false);
+    mt_classify_carry(before, list,
+                      sample->depth == MT_DEPTH_PAGES ? MT_CARRY_FRESH : MT_CARRY_HINTS);
     if (count_in_time(w, &sample->depth, deadline(t, sample)))
         return;
-    mt_classify_carry(before, list, true);
+    mt_classify_carry(before, list, MT_CARRY_ALL);
     sample->flags |= MT_SAMPLE_PARTIAL;
 }

@@ -22,10 +22,11 @@ struct mt_source_ops {
      * `out` as the call before put it there: between two calls its regions are not written to. */
     int (*list)(struct mt_source *s, struct mt_snapshot *out, bool pages);
 
-    /* Counts the pages of each interval whose pages.known is 0, in order from `*next`, and moves
-     * `*next` behind the last one done. Stops early when `deadline_ns` (monotonic, 0 = none) has
-     * passed. Fills at least RESIDENT, ANONYMOUS, SWAP, HUGE where it can; an interval that cannot
-     * be counted keeps known = 0. Holds the address-space lock in short slices only. */
+    /* Counts the pages of each interval whose pages.known is 0 (its bytes are those of the last
+     * count, or 0), in order from `*next`, and moves `*next` behind the last one done. Stops early
+     * when `deadline_ns` (monotonic, 0 = none) has passed. Fills at least RESIDENT, ANONYMOUS,
+     * SWAP, HUGE where it can; an interval that cannot be counted keeps known = 0. Holds the
+     * address-space lock in short slices only. */
     int (*count)(struct mt_source *s, const struct mt_snapshot *snapshot,
                  struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
                  int64_t deadline_ns);

@@ -31,6 +31,7 @@ const char *const space_names[][2] = {
     {"i", "sparse: 64 GB reserved, a page touched in each 2 MB"},
     {"nN", "N mappings of 16 KB, for growth against their number"},
     {"rN", "N mappings of 1 GB, for growth against resident memory"},
+    {"mN", "N mappings of one memory object of 1 GB: N GB resident in 1 GB of memory"},
     {NULL, NULL},
 };
 
@@ -242,13 +243,33 @@ static void build_sparse(void)
     touch(p, 64 * GIB, 2 * MIB);
 }
 
+static void build_shared(unsigned n)
+{
+    int fd = memfd_create("bench-object", MFD_CLOEXEC);
+
+    if (fd < 0 || ftruncate(fd, (off_t)GIB))
+        exit(2);
+    for (unsigned i = 0; i < n; i++) {
+        char *p = mmap(NULL, GIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+        if (p == MAP_FAILED)
+            exit(2);
+        touch(p, GIB, PAGE);
+    }
+    close(fd);
+}
+
 /* Names with a number. */
 static int build_counted(const char *name)
 {
     unsigned n = (unsigned)strtoul(name + 1, NULL, 10);
 
-    if (n == 0 || (name[0] != 'n' && name[0] != 'r'))
+    if (n == 0 || !strchr("nrm", name[0]))
         return -1;
+    if (name[0] == 'm') {
+        build_shared(n);
+        return 0;
+    }
     for (unsigned i = 0; i < n; i++) {
         size_t bytes = name[0] == 'n' ? 16 * KIB : GIB;
 

@@ -196,6 +196,52 @@ static void neighbours_that_change(void **state)
     }
 }
 
+static struct mt_interval count_again(struct mt_interval v)
+{
+    uint32_t next = 0;
+
+    v.pages.known = 0;
+    assert_int_equal(source->ops->count(source, &s, &v, 1, &next, 0), TRACER_OK);
+    return v;
+}
+
+/* Of large shared memory only what is resident is asked for again, and with as much resident the
+ * share of others stands as it was. */
+static void large_shared_memory_is_read_when_it_changes(void **state)
+{
+    const uint64_t n = (68 << 20) / page;
+    int fd = memfd_create("shared", MFD_CLOEXEC);
+    struct mt_interval v;
+    char *p, *again;
+
+    (void)state;
+    if (!can_scan())
+        skip();
+    assert_int_equal(ftruncate(fd, (off_t)(n * page)), 0);
+    p = map(n, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+    touch(p, n, 2);
+    assert_counted(p, n, n / 2, 0);
+    list(false);
+    v = count(p, n);
+    assert_pages(&v, MT_PAGE_SHARED, 0);
+    again = map(n, PROT_READ, MAP_SHARED, fd);
+    look(again, n / 2);
+    list(false);
+    v = count_again(v);
+    assert_pages(&v, MT_PAGE_RESIDENT, n / 2);
+    assert_pages(&v, MT_PAGE_SHARED, 0);
+    touch(p, 2, 1);
+    v = count_again(v);
+    assert_pages(&v, MT_PAGE_RESIDENT, n / 2 + 1);
+    list(true);
+    assert_int_equal(v.pages.bytes[MT_PAGE_SHARED],
+                     s.regions[mt_snapshot_find(&s, (uintptr_t)p)].pages.bytes[MT_PAGE_SHARED]);
+    assert_true(v.pages.bytes[MT_PAGE_SHARED] >= n / 4 * page);
+    munmap(p, n * page);
+    munmap(again, n * page);
+    close(fd);
+}
+
 /* A child that holds still: all its regions, by smaps and counted, to the page. */
 static void a_quiet_process_equals_smaps(void **state)
 {
@@ -263,6 +309,7 @@ int main(void)
         cmocka_unit_test(huge_pages),
         cmocka_unit_test(pieces_add_up),
         cmocka_unit_test(neighbours_that_change),
+        cmocka_unit_test(large_shared_memory_is_read_when_it_changes),
         cmocka_unit_test(a_quiet_process_equals_smaps),
         cmocka_unit_test(without_the_scan_private_memory_is_unknown),
     };

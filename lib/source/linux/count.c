@@ -148,6 +148,48 @@ static int read_sparse(struct mt_count *c, struct mt_interval *v)
     return mt_pagemap_count(&c->pagemap, from, to, v, 1);
 }
 
+/* Memory that is mapped shared holds nothing of the process's own, and of whose else it is no
+ * counter tells: where as much of it is resident as at the last count, the last count's share
+ * stands until smaps is read. The kernel tells what is resident without a look at each page's
+ * descriptor. */
+static bool is_large_shared(const struct mt_count *c, const struct mt_interval *v)
+{
+    const uint32_t special = MT_REGION_HUGETLB | MT_REGION_DEVICE | MT_REGION_MIXED;
+    uint32_t flags = c->snapshot->regions[v->region].flags;
+
+    return (flags & MT_REGION_SHARED) && !(flags & special) && is_sparse(c, v);
+}
+
+static int count_shared(struct mt_count *c, struct mt_interval *v, const struct mt_pages *last,
+                        bool *out_done)
+{
+    uint64_t present = 0;
+
+    for (uint64_t at = v->base; at < v->end; at = c->scan.next) {
+        int error = scan_from(c, v, at, MT_SCAN_PRESENT);
+
+        if (error)
+            return error;
+        for (uint32_t k = 0; k < c->scan.n; k++)
+            present += c->scan.regions[k].end - c->scan.regions[k].start;
+    }
+    *out_done = present == last->bytes[MT_PAGE_RESIDENT];
+    if (*out_done) {
+        v->pages.bytes[MT_PAGE_RESIDENT] = present;
+        v->pages.bytes[MT_PAGE_SHARED] = last->bytes[MT_PAGE_SHARED];
+    }
+    return TRACER_OK;
+}
+
+/* An interval that is a run of its own. */
+static int read_alone(struct mt_count *c, struct mt_interval *v, const struct mt_pages *last)
+{
+    bool done = false;
+    int error = is_large_shared(c, v) ? count_shared(c, v, last, &done) : TRACER_OK;
+
+    return error || done ? error : read_sparse(c, v);
+}
+
 static int count_huge(struct mt_count *c, struct mt_interval *v)
 {
     for (uint64_t at = v->base; at < v->end; at = c->scan.next) {
@@ -200,11 +242,13 @@ static int finish_read(struct mt_count *c, struct mt_interval *v)
     return error;
 }
 
-static int read_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done)
+/* `last` is what the run's first interval had at the last count; zeros where that is not known. */
+static int read_run(struct mt_count *c, uint32_t first, uint32_t end, const struct mt_pages *last,
+                    uint32_t *out_done)
 {
     struct mt_interval *v = &c->intervals[first];
     uint32_t n = end - first;
-    int error = is_sparse(c, v) ? read_sparse(c, v)
+    int error = is_sparse(c, v) ? read_alone(c, v, last)
                                 : mt_pagemap_count(&c->pagemap, v->base, v[n - 1].end, v, n);
 
     *out_done = end;
@@ -237,13 +281,14 @@ int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
     while (*next < n_intervals && error != TRACER_ESTATE) {
         enum method method = method_of(c, &intervals[*next]);
         uint32_t end = run_end(c, *next, n_intervals, method);
+        const struct mt_pages last = intervals[*next].pages;
 
         if (method != METHOD_NONE)
             mt_count_forget(intervals + *next, end - *next);
         switch (method) {
         case METHOD_NONE: *next = end; continue;
         case METHOD_SCAN: error = mt_count_scan_run(c, *next, end, next); break;
-        case METHOD_READ: error = read_run(c, *next, end, next); break;
+        case METHOD_READ: error = read_run(c, *next, end, &last, next); break;
         }
         if (mt_count_is_late(c))
             return TRACER_OK;
