@@ -71,10 +71,15 @@ static bool accounts_for_all(struct mt_work *w, uint64_t faults_before)
     return off <= slack;
 }
 
+/* What is shared cannot be what a sum is missing, so its hint may stay. */
 static void forget_counts(struct mt_interval_list *list)
 {
-    for (uint32_t i = 0; i < list->n; i++)
-        list->items[i].pages.known = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        if (list->items[i].region_flags & MT_REGION_SHARED)
+            list->items[i].pages.known = 0;
+        else
+            list->items[i].pages = (struct mt_pages){.known = 0};
+    }
 }
 
 static uint32_t first_above(const struct mt_interval_list *list, uint64_t address)

@@ -242,6 +242,45 @@ static void large_shared_memory_is_read_when_it_changes(void **state)
     close(fd);
 }
 
+/* A page that is written becomes the process's own though as many are resident: what may be written
+ * is read each time. What may not is asked for, also where only a part of it is left. */
+static void private_files_are_read_where_they_may_be_written(void **state)
+{
+    const uint64_t n = 64;
+    int fd = file_of(n);
+    char *open_one, *closed;
+    struct mt_interval v, w;
+
+    (void)state;
+    if (!can_scan())
+        skip();
+    open_one = map(n, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+    closed = map(n, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd);
+    look(open_one, n);
+    look(closed, n);
+    touch(closed, n, 8);
+    mprotect(closed, n * page, PROT_READ);
+    list(false);
+    v = count(open_one, n);
+    w = count(closed, n);
+    assert_pages(&v, MT_PAGE_ANONYMOUS, 0);
+    touch(open_one, n, 2);
+    v = count_again(v);
+    w = count_again(w);
+    assert_pages(&v, MT_PAGE_RESIDENT, n);
+    assert_pages(&v, MT_PAGE_ANONYMOUS, n / 2);
+    assert_pages(&w, MT_PAGE_RESIDENT, n);
+    assert_pages(&w, MT_PAGE_ANONYMOUS, n / 8);
+    madvise(closed, n / 2 * page, MADV_DONTNEED);
+    w = count_again(w);
+    assert_pages(&w, MT_PAGE_RESIDENT, n / 2);
+    assert_pages(&w, MT_PAGE_ANONYMOUS, n / 16);
+    assert_counted(closed, n, n / 2, n / 16);
+    munmap(open_one, n * page);
+    munmap(closed, n * page);
+    close(fd);
+}
+
 /* A child that holds still: all its regions, by smaps and counted, to the page. */
 static void a_quiet_process_equals_smaps(void **state)
 {
@@ -310,6 +349,7 @@ int main(void)
         cmocka_unit_test(pieces_add_up),
         cmocka_unit_test(neighbours_that_change),
         cmocka_unit_test(large_shared_memory_is_read_when_it_changes),
+        cmocka_unit_test(private_files_are_read_where_they_may_be_written),
         cmocka_unit_test(a_quiet_process_equals_smaps),
         cmocka_unit_test(without_the_scan_private_memory_is_unknown),
     };

@@ -9,6 +9,12 @@
 
 #define MT_COUNT_SPARSE_BITS 8
 
+/* Holes up to this are read along with their neighbours: cheaper than another call. */
+#define MT_COUNT_HOLE_PAGES 64
+
+/* So many intervals of files go together at most. */
+#define MT_COUNT_RUN 64
+
 struct mt_count {
     struct mt_scan scan;
     struct mt_pagemap pagemap;
@@ -39,6 +45,14 @@ int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
 /* Scans the intervals [first, end), all private and anonymous, and says which was done last. Goes
  * on past the deadline until one is done. */
 int mt_count_scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done);
+
+/* ---- count_files.c ---- */
+
+/* Intervals from here on are runs of their own. */
+bool mt_count_is_sparse(const struct mt_count *c, const struct mt_interval *v);
+
+/* Reads the intervals [first, end), none of them private and anonymous, at most MT_COUNT_RUN. */
+int mt_count_read_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t *out_done);
 
 void mt_count_forget(struct mt_interval *intervals, uint32_t n);
 bool mt_count_is_late(const struct mt_count *c);

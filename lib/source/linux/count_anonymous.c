@@ -249,6 +249,7 @@ int mt_count_scan_run(struct mt_count *c, uint32_t first, uint32_t end, uint32_t
     int error = TRACER_OK;
 
     c->presumed_end = 0;
+    mt_count_forget(v + first, end - first);
     while (i < end && !error && !(i > first && mt_count_is_late(c))) {
         error = scan_once(c, at, i, end, at > v[i].base ? c->dense : wants_rest(c, i, end));
         if (error)
