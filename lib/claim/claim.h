@@ -17,6 +17,7 @@ struct mt_claim_set {
     uint32_t n_threads, thread_capacity;
     bool truncated;      /* something did not fit */
     bool partial;        /* the deadline left something for the next collection */
+    bool wants_flags;    /* whose a new mapping is hangs on flags that were not listed */
     int64_t deadline_ns; /* set by the caller (monotonic, 0 = none): what is new and many may be
                             examined in several collections */
 };

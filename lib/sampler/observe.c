@@ -3,6 +3,7 @@
  * In: a depth; pages are counted by counting.c. Out: this tick's intervals, claims and levels in
  * struct mt_work, flags in the sample, and the depth that was really needed. Called by tick.c. Must
  * not touch the recorder. */
+#include "sampler/plan.h"
 #include "sampler/sampler.h"
 #include "sampler/stages.h"
 
@@ -68,21 +69,41 @@ static void explain(struct tracer *t, const struct mt_sample *sample)
                        mt_os_monotonic_ns() + (int64_t)t->options.budget_ns);
 }
 
-/* List, claims and the intervals they make, all anew when a list had to grow for them. */
-static int lay_out(struct tracer *t, const struct mt_sample *sample)
+static int list_and_claim(struct tracer *t, const struct mt_sample *sample)
 {
-    bool full = sample->depth == MT_DEPTH_FULL;
+    struct mt_work *w = t->work;
+    int error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
+
+    return error ? error : claim(t, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
+}
+
+/* Whose some new memory is, only the deepest look can tell: it is had now, where it is cheap. */
+static bool must_be_full(const struct tracer *t, const struct mt_sample *sample)
+{
+    const struct mt_work *w = t->work;
+
+    return w->claims[w->now].wants_flags && sample->depth < MT_DEPTH_FULL &&
+           !(t->options.flags & TRACER_F_NO_PAGES) && w->credit_ns >= 0 &&
+           mt_plan_may_be_full(mt_os_monotonic_ns() - w->last_full_ns, w->full_cost_ns);
+}
+
+/* List, claims and the intervals they make, all anew when a list had to grow for them. */
+static int lay_out(struct tracer *t, struct mt_sample *sample)
+{
     struct mt_work *w = t->work;
     struct mt_claim_set *set = &w->claims[w->now];
     int error;
 
     /* the first look of all: what is dear is not to be done twice for want of room */
-    if (full && !w->has_sample && !w->source->ops->list(w->source, &w->snapshot, false))
+    if (sample->depth == MT_DEPTH_FULL && !w->has_sample &&
+        !w->source->ops->list(w->source, &w->snapshot, false))
         mt_stages_grow(w);
     do {
-        error = w->source->ops->list(w->source, &w->snapshot, full);
-        if (!error)
-            error = claim(t, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
+        error = list_and_claim(t, sample);
+        if (!error && must_be_full(t, sample)) {
+            sample->depth = MT_DEPTH_FULL;
+            error = list_and_claim(t, sample);
+        }
         if (error)
             return error;
         mt_classify_overlay(&w->snapshot, set->claims, set->n_claims, w->sweep_scratch,

@@ -49,15 +49,23 @@ static bool counters_equal(const struct mt_counters *a, const struct mt_counters
     return false;
 }
 
+bool mt_plan_may_be_full(int64_t age_ns, int64_t cost_ns)
+{
+    return age_ns / FULL_COST_TIMES >= cost_ns;
+}
+
 static bool full_is_due(const struct mt_plan_input *in)
 {
     int64_t age = in->now_ns - in->last_full_ns;
 
-    return age >= FULL_AGE_NS && age / FULL_COST_TIMES >= in->full_cost_ns;
+    return age >= FULL_AGE_NS && mt_plan_may_be_full(age, in->full_cost_ns);
 }
 
 static enum mt_depth by_what_moved(const struct mt_plan_input *in)
 {
+    if (in->wants_flags && !in->no_pages &&
+        mt_plan_may_be_full(in->now_ns - in->last_full_ns, in->full_cost_ns))
+        return MT_DEPTH_FULL;
     if (!in->left && in->now_ns - in->last_list_ns < LIST_AGE_NS &&
         counters_equal(in->before, in->now))
         return MT_DEPTH_COUNTERS;

@@ -20,11 +20,15 @@ struct mt_plan_input {
     int64_t full_cost_ns;  /* what that cost */
     int64_t credit_ns;     /* CPU time that looks may still cost; mt_plan_credit() */
     bool left;             /* the last look did not get through */
+    bool wants_flags;      /* whose some memory is only smaps can tell */
     int64_t budget_ns;
 };
 
 /* `out_deferred`: something moved, but looking at it now would cost more than its share. */
 enum mt_depth mt_plan_depth(const struct mt_plan_input *in, bool *out_deferred);
+
+/* True when smaps, read `age_ns` ago at `cost_ns`, may be read now for what only it tells. */
+bool mt_plan_may_be_full(int64_t age_ns, int64_t cost_ns);
 
 /* What is left of the credit after a tick that cost `cost_ns`, `elapsed_ns` after the one before.
  */

@@ -26,6 +26,7 @@ static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *
         .asked = request->explicit_sample || !w->has_sample,
         .at_least = request->at_least,
         .left = w->is_partial || w->is_off,
+        .wants_flags = w->wants_flags,
         .no_pages = (t->options.flags & TRACER_F_NO_PAGES) != 0,
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,
@@ -144,6 +145,7 @@ static void remember(struct mt_work *w, const struct mt_sample *sample, int64_t 
         w->full_cost_ns = mt_os_monotonic_ns() - begun_ns;
     }
     w->is_partial = (sample->flags & MT_SAMPLE_PARTIAL) != 0;
+    w->wants_flags = w->claims[w->now].wants_flags;
     w->has_sample = true;
     w->now = 1 - w->now;
 }

@@ -216,6 +216,42 @@ static void check_in_child(const struct allocator *a)
     host_end(NULL);
 }
 
+static int64_t last_by_timer(const char *type)
+{
+    char sql[300];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT l.ws FROM level l JOIN type y ON y.id = l.type WHERE y.name = '%s' AND "
+             "l.sample <= (SELECT max(id) FROM sample WHERE NOT flags & 512) "
+             "ORDER BY l.sample DESC LIMIT 1",
+             type);
+    return host_ask(sql).integer;
+}
+
+/* A heap that grows between samples that are asked for is heap soon, not only when smaps is due
+ * after a minute: that jemalloc's memory does not count against the commit limit only smaps says.
+ */
+static void check_growth_in_child(void)
+{
+    enum { N = 40 };
+    const struct timespec rest = {3, 0};
+    static char *volatile blocks[N];
+    tracer *t;
+
+    assert_int_equal(host_begin(NULL), 0);
+    t = host_start(20);
+    nanosleep(&rest, NULL);
+    for (int i = 0; i < N; i++) {
+        blocks[i] = malloc(MIB);
+        memset(blocks[i], 1, MIB);
+    }
+    nanosleep(&rest, NULL); /* reading smaps may cost a two-hundredth of that */
+    tracer_stop(t);
+    assert_true(last_by_timer("heap") >= N * (int64_t)MIB);
+    assert_true(last_by_timer("private") < 8 * (int64_t)MIB); /* with the 4 MiB of above */
+    host_end(NULL);
+}
+
 /* ---- the parent: one child for each allocator ---- */
 
 static const struct allocator *wanted;
@@ -224,6 +260,13 @@ static void child(void **state)
 {
     (void)state;
     check_in_child(wanted);
+}
+
+static void growth_of_jemalloc(void **state)
+{
+    (void)state;
+    if (wanted == &allocators[0])
+        check_growth_in_child();
 }
 
 static bool preloads(const char *library)
@@ -268,7 +311,8 @@ static void each_allocator_by_its_own_word(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest in_child[] = {cmocka_unit_test(child)};
+    const struct CMUnitTest in_child[] = {cmocka_unit_test(child),
+                                          cmocka_unit_test(growth_of_jemalloc)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(HOST_EXACT(each_allocator_by_its_own_word))};
 

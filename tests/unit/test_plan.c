@@ -64,6 +64,19 @@ static void what_is_left_is_gone_on_with(void **state)
     assert_int_equal(plan(), MT_DEPTH_PAGES);
 }
 
+static void flags_that_are_wanted_are_had_where_they_are_cheap(void **state)
+{
+    (void)state;
+    in.wants_flags = true;
+    assert_int_equal(plan(), MT_DEPTH_FULL); /* 10 s after the last that took 1 ms */
+    in.last_full_ns = in.now_ns - S / 10;
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
+    in.last_full_ns = in.now_ns - S / 5;
+    assert_int_equal(plan(), MT_DEPTH_FULL); /* a two-hundredth of the time */
+    in.no_pages = true;
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
+}
+
 /* Without credit a change waits; who asks is answered. */
 static void a_dear_look_waits(void **state)
 {
@@ -160,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_moved, begin),
         cmocka_unit_test_setup(what_is_left_is_gone_on_with, begin),
+        cmocka_unit_test_setup(flags_that_are_wanted_are_had_where_they_are_cheap, begin),
         cmocka_unit_test_setup(a_dear_look_waits, begin),
         cmocka_unit_test_setup(B01_cost_has_a_share_of_the_time, begin),
         cmocka_unit_test_setup(one_fault_is_looked_at, begin),

@@ -13,6 +13,7 @@
 #include "base/compiler.h"
 
 #define AGREED_BYTES (UINT64_C(4) << 20)
+#define WANTED_BYTES (UINT64_C(1) << 20)
 
 struct by_module {
     const char *prefix; /* of the file's name */
@@ -123,6 +124,14 @@ static bool has_shape(const struct mt_look *look, const struct mt_region *r,
            mt_look_is_data(look, r);
 }
 
+/* What is smaller can wait for the next list that has flags. */
+static bool hangs_on_flags(const struct mt_look *look, const struct mt_region *r,
+                           const struct shape *shape)
+{
+    return shape->noreserve && r->end - r->base >= WANTED_BYTES && mt_look_is_data(look, r) &&
+           !mt_flags_know(look->flags, r);
+}
+
 void mt_allocator_collect(struct mt_look *look)
 {
     const struct shape *shape = &shapes[look->allocator];
@@ -136,8 +145,10 @@ void mt_allocator_collect(struct mt_look *look)
     for (uint32_t i = 0; i < look->snapshot->n_regions; i++) {
         const struct mt_region *r = &look->snapshot->regions[i];
 
-        if (!has_shape(look, r, shape))
+        if (!has_shape(look, r, shape)) {
+            look->out->wants_flags |= hangs_on_flags(look, r, shape);
             continue;
+        }
         look->allocator_bytes += r->protection ? r->end - r->base : 0;
         mt_claim_add(look->out, &(struct mt_claim){.base = r->base,
                                                    .end = r->end,

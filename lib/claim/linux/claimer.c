@@ -144,7 +144,7 @@ int mt_claimer_collect(struct mt_claimer *c, const struct mt_snapshot *snapshot,
                        struct mt_claim_set *out)
 {
     out->n_claims = out->n_modules = out->n_threads = 0;
-    out->truncated = out->partial = false;
+    out->truncated = out->partial = out->wants_flags = false;
     c->look.snapshot = snapshot;
     c->look.out = out;
     c->look.round++;

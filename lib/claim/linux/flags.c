@@ -62,14 +62,24 @@ static const struct span *find(const struct mt_flags *f, uint64_t address)
 }
 
 /* A region that grew at either end still has its other one. */
+static const struct span *find_either(const struct mt_flags *f, const struct mt_region *r)
+{
+    const struct span *s = find(f, r->end - 1);
+
+    return s ? s : find(f, r->base);
+}
+
+bool mt_flags_know(const struct mt_flags *f, const struct mt_region *r)
+{
+    return (r->flags & MT_REGION_FLAGS_KNOWN) || (f && find_either(f, r));
+}
+
 uint32_t mt_flags_of(const struct mt_flags *f, const struct mt_region *r)
 {
     const struct span *s;
 
     if (!f || (r->flags & MT_REGION_FLAGS_KNOWN))
         return r->flags;
-    s = find(f, r->end - 1);
-    if (!s)
-        s = find(f, r->base);
+    s = find_either(f, r);
     return s ? r->flags | (s->flags & ~(uint32_t)MT_REGION_FLAGS_KNOWN) : r->flags;
 }

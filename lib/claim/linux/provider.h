@@ -70,6 +70,8 @@ void mt_flags_free(struct mt_flags *f);
 void mt_flags_remember(struct mt_flags *f, const struct mt_look *look);
 /* MT_REGION_… of a region, with what was known of it before. `f` may be NULL. */
 uint32_t mt_flags_of(const struct mt_flags *f, const struct mt_region *r);
+/* False where neither this list nor an earlier one told the region's flags. */
+bool mt_flags_know(const struct mt_flags *f, const struct mt_region *r);
 
 /* ---- modules.c ---- */
 struct mt_modules;
