@@ -104,6 +104,7 @@ static int report(struct report *r, const char *output)
         return code;
     r->out = o.file;
     code = write_page(r);
+    tracer_verdict_free(r->verdict);
     if (!code)
         code = work_end(r->work);
     return out_file_close(&o, 1, code);

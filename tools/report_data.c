@@ -116,6 +116,23 @@ static int put_lists(struct data *d)
     return code;
 }
 
+/* Steps of types that grow, for those in which no view finds any. */
+static void put_judged(struct data *d)
+{
+    const tracer_verdict *v = d->r->verdict;
+
+    json_open(&d->j, "judged", '[');
+    for (uint32_t k = 0; k < v->n_types; k++)
+        for (uint32_t i = 0; v->types[k]->growing && i < v->types[k]->n_steps; i++) {
+            json_open(&d->j, NULL, '{');
+            json_string(&d->j, "type", v->types[k]->type);
+            json_integer(&d->j, "t_ns", v->types[k]->steps[i].t_ns);
+            json_integer(&d->j, "bytes", v->types[k]->steps[i].bytes);
+            json_close(&d->j, '}');
+        }
+    json_close(&d->j, ']');
+}
+
 static int put_moments(struct data *d)
 {
     int code;
@@ -149,6 +166,7 @@ int report_data(struct report *r)
     fputs("<script type=\"application/json\" id=\"data\">", r->out);
     json_open(&d.j, NULL, '{');
     code = put_lists(&d);
+    put_judged(&d);
     if (!code)
         code = put_moments(&d);
     json_close(&d.j, '}');

@@ -175,7 +175,8 @@ close AS (
            least(r.rise, lag(r.rise) OVER w) AS smaller
     FROM r
     JOIN typical t ON t.run = r.run AND t.type_id = r.type_id
-    JOIN sample s ON s.id = r.sample
+    JOIN sample s ON s.id = (SELECT min(p.id) FROM sample p
+                             WHERE p.run = r.run AND p.id >= r.sample)
     WHERE r.rise >= greatest(t.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes'))
                     / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),

@@ -5,6 +5,7 @@ numbers in it against SQL, thinning, and a file that is whole or not there."""
 import html.parser
 import json
 import os
+import random
 import re
 import signal
 import sqlite3
@@ -114,6 +115,24 @@ def check_numbers(memtracer, folder):
     check(steps == [b for b, in ask(path, "SELECT bytes FROM punctuated_growth")], "steps")
 
 
+def check_judged_steps(memtracer, folder):
+    """The steps a verdict goes by stand on the page as the verdict has them."""
+    path, draw = os.path.join(folder, "noisy"), random.Random(7)
+    with open(path + ".csv", "w", encoding="ascii") as f:
+        f.write("t_ns,heap\n")
+        for i in range(6000):
+            f.write("%d,%d\n" % (i * 10**9, (80 << 20) + i // 600 * (5 << 20) + draw.randrange(6 << 20)))
+    subprocess.run([memtracer, "import", "--csv", path + ".csv", "-o", path + ".db"], check=True)
+    verdict = json.loads(subprocess.run([memtracer, "verdict", "--json", path + ".db"],
+                                        stdout=subprocess.PIPE, check=False).stdout)
+    want = [[str(s["bytes"]), str(s["kept_bytes"])] for s in verdict["types"][0]["steps"]]
+    page = Page(report(memtracer, path + ".db"))
+    check(abs(len(want) - 9) <= 1, "%d steps of 9" % len(want))
+    check([r[2:] for r in page.rows["judged"] if r] == want, "the table of the verdict's steps")
+    judged = json.loads(page.scripts["data"])["judged"]
+    check([str(j["bytes"]) for j in judged] == [b for b, _ in want], "the chart's")
+
+
 def check_thinning(memtracer, path):
     data = json.loads(Page(report(memtracer, path, "--run", "9")).scripts["data"])
     kept = moments(data)
@@ -145,6 +164,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_numbers(memtracer, folder)
         check_inert(memtracer, folder)
+        check_judged_steps(memtracer, folder)
         path = os.path.join(folder, "long.db")
         make_file(memtracer, path, LONG.format(n=100000))
         check_thinning(memtracer, path)

@@ -92,6 +92,26 @@ static void textbook_gives_three_rows_with_their_marks(void **state)
     expect_text("SELECT type || shape || steps FROM leak_suspects", "heapsteps3");
 }
 
+/* Of 23 samples one is left, which is none of those that divide the run evenly: the steps are
+ * still there. */
+static void thinning_takes_no_step(void **state)
+{
+    (void)state;
+    add_series(4, textbook, "ws");
+    mark(5.95, "command 1");
+    mark(11.95, "command 2");
+    mark(17.95, "command 3");
+    execute("UPDATE sample SET id = -id");
+    execute("UPDATE sample SET id = 23 * -id + 7");
+    execute("UPDATE level SET sample = -sample");
+    execute("UPDATE level SET sample = 23 * -sample + 7");
+    expect_text("SELECT group_concat(type || step || mark) FROM punctuated_growth",
+                "heap1command 1,heap2command 2,heap3command 3");
+    assert_int_equal(number("SELECT count(*) FROM punctuated_growth "
+                            "WHERE abs(bytes - 54280192) < 500000"),
+                     3);
+}
+
 static void a_series_without_resident_bytes_is_judged_by_committed(void **state)
 {
     (void)state;
@@ -228,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(textbook_gives_three_rows_with_their_marks),
+        TEST(thinning_takes_no_step),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
         TEST(a_step_that_is_caught_while_it_is_filled_is_one),
         TEST(a_step_that_is_not_counted_whole_yet_is_one),

@@ -4,6 +4,8 @@
 "use strict";
 (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
+    const steps = [...data.steps, ...data.judged.filter((j) => !data.steps.some((s) => s.type === j.type))]
+        .sort((a, b) => a.t_ns - b.t_ns);
     const run = data.run[0];
     if (!run || !data.moments.length) return;
     const byId = (id) => document.getElementById(id);
@@ -141,8 +143,8 @@
         }
         c.setLineDash([]);
         lastText = box.left;
-        const places = data.steps.map((step) => Math.round(u.valToPos(step.t_ns / 1e9, "x", true)));
-        data.steps.forEach((step, i) => {
+        const places = steps.map((step) => Math.round(u.valToPos(step.t_ns / 1e9, "x", true)));
+        steps.forEach((step, i) => {
             const x = places[i];
             if (x < box.left || x > right) return;
             c.fillStyle = colorOf(step.type);
