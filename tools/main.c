@@ -84,10 +84,22 @@ static void print_overview(FILE *file)
           file);
 }
 
-static int help(const char *name)
+/* argv[most] and what follows it has no meaning there: who typed it expects something else. */
+static int one_too_many(int argc, char **argv, int most, const char *way_out)
 {
+    if (argc <= most)
+        return TOOL_OK;
+    complain("%s: \"%s\" is a word too many; %s", argv[1], argv[most], way_out);
+    return TOOL_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : NULL;
     const struct command *c = name ? find(name) : NULL;
 
+    if (one_too_many(argc, argv, 3, "ask for one command at a time, as in `memtracer help show`"))
+        return TOOL_USAGE;
     if (name && !c) {
         complain("help: there is no command \"%s\"; `memtracer help` lists them", name);
         return TOOL_USAGE;
@@ -99,6 +111,14 @@ static int help(const char *name)
     return TOOL_OK;
 }
 
+static int version(int argc, char **argv)
+{
+    if (one_too_many(argc, argv, 2, "`memtracer help` lists the commands"))
+        return TOOL_USAGE;
+    printf("memtracer %s\n", tracer_version_string());
+    return TOOL_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const struct command *c;
@@ -107,12 +127,10 @@ static int dispatch(int argc, char **argv)
         print_overview(stderr);
         return TOOL_USAGE;
     }
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-        printf("memtracer %s\n", tracer_version_string());
-        return TOOL_OK;
-    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+        return version(argc, argv);
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return help(argc > 2 ? argv[2] : NULL);
+        return help(argc, argv);
     c = find(argv[1]);
     if (!c) {
         complain("there is no command \"%s\"; `memtracer help` lists them", argv[1]);
