@@ -11,6 +11,7 @@
 #include "command.h"
 #include "csv.h"
 #include "import_foreign.h"
+#include "import_side.h"
 #include "memtracer/import.h"
 #include "options.h"
 #include "out_file.h"
@@ -40,6 +41,7 @@ static const char help[] =
     "  --measure M         resident (default) or committed: what the types' values are\n"
     "  --markers FILE      lines t_ns,label: what the program did when\n"
     "  --sessions FILE     lines t_ns: a new life of the process began there\n"
+    "                      (a first line of both may be the header t_ns,…)\n"
     "  --limit BYTES       what all types together must not pass\n"
     "  --max-regions N     the most mappings there may be\n"
     "  --label LABEL       names the runs; default \"import\"\n"
@@ -60,18 +62,11 @@ struct field {
     char name[64];  /* of a counter */
 };
 
-/* A second file in order of time, one line ahead. */
-struct side {
-    struct csv csv;
-    bool there; /* a line is waiting */
-    int64_t t_ns;
-    char text[512];
-};
-
 struct importing {
     tracer_import *to;
     struct csv csv;
     struct side marks, lives;
+    bool has_samples;
     struct field fields[MOST_COLUMNS];
     unsigned n_fields;
     tracer_type_bytes types[TRACER_TYPE_CAPACITY];
@@ -95,29 +90,6 @@ static uint64_t *column_of(tracer_type_bytes *t, int column)
     };
 
     return of[column];
-}
-
-static int side_next(struct side *s)
-{
-    char *line = s->csv.file ? csv_line(&s->csv) : NULL;
-    const char *rest = line;
-
-    s->there = false;
-    if (!line)
-        return csv_end(&s->csv);
-    if (!csv_integer(&rest, &s->t_ns))
-        return csv_wrong(&s->csv, "a time in nanoseconds is missing");
-    rest += *rest == ',' || *rest == ' ';
-    snprintf(s->text, sizeof(s->text), "%s", rest);
-    s->there = true;
-    return TOOL_OK;
-}
-
-static int side_open(struct side *s, const char *path)
-{
-    int code = path ? csv_open(&s->csv, path) : TOOL_OK;
-
-    return code ? code : side_next(s);
 }
 
 /* "heap", "heap.swap" → a place among the types and a column. */
@@ -187,20 +159,30 @@ static int take_field(struct importing *im, const struct field *f, bool known, i
     return TOOL_OK;
 }
 
+/* What comes first; a life before what happened at its first moment. A mark belongs to the life
+ * that it came in, and before the first sample there is none but the one that begins. */
+static struct side *earlier(struct importing *im, int64_t upto_ns)
+{
+    struct side *lives = &im->lives, *marks = &im->marks;
+
+    if (lives->there && lives->t_ns <= upto_ns &&
+        !(im->has_samples && marks->there && marks->t_ns < lives->t_ns))
+        return lives;
+    return marks->there && marks->t_ns <= upto_ns ? marks : NULL;
+}
+
 /* Marks and lives that come before the sample at `t_ns`. */
 static int catch_up(struct importing *im, int64_t t_ns)
 {
-    int error = 0, code = TOOL_OK;
+    struct side *s;
+    int error, code = TOOL_OK;
 
-    while (!error && !code && im->lives.there && im->lives.t_ns <= t_ns) {
-        error = tracer_import_life(im->to, im->lives.t_ns);
-        code = side_next(&im->lives);
+    while (!code && (s = earlier(im, t_ns)) != NULL) {
+        error = s == &im->lives ? tracer_import_life(im->to, s->t_ns)
+                                : tracer_import_mark(im->to, s->t_ns, s->text);
+        code = error ? csv_wrong(&s->csv, tracer_last_error()) : side_next(s);
     }
-    while (!error && !code && im->marks.there && im->marks.t_ns <= t_ns) {
-        error = tracer_import_mark(im->to, im->marks.t_ns, im->marks.text);
-        code = side_next(&im->marks);
-    }
-    return error ? complain_library(im->csv.path, error) : code;
+    return code;
 }
 
 static int read_row(struct importing *im, const char *line)
@@ -225,6 +207,7 @@ static int read_row(struct importing *im, const char *line)
     if (code)
         return code;
     error = tracer_import_sample(im->to, t_ns, im->types, im->n_types);
+    im->has_samples = true;
     return error ? csv_wrong(&im->csv, tracer_last_error()) : TOOL_OK;
 }
 

@@ -16,6 +16,7 @@ struct csv {
     FILE *file; /* NULL = none */
     const char *path;
     int64_t line;      /* the newest one's number, from 1 */
+    int64_t n_full;    /* so many lines were not empty */
     struct work *work; /* told of each line; after an interrupt none comes. NULL = nobody */
     int error;         /* errno of a read that failed */
     char text[CSV_LINE_BYTES];
