@@ -16,6 +16,7 @@
 #include "options.h"
 #include "out_file.h"
 #include "platform.h"
+#include "written.h"
 
 static const char help[] =
     "usage: memtracer import --csv|--psrecord|--prmon|--mprof FILE -o FILE.db [options]\n"
@@ -45,6 +46,10 @@ static const char help[] =
     "  --limit BYTES       what all types together must not pass\n"
     "  --max-regions N     the most mappings there may be\n"
     "  --label LABEL       names the runs; default \"import\"\n"
+    "  --json              on stdout: {\"file\": …, \"files\": …, \"runs\": …, \"samples\": …,\n"
+    "                      \"ticks\": …, \"marks\": …, \"bytes\": …}: so many files were read, so "
+    "much\n"
+    "                      was added, and the file has so many bytes\n"
     "\n"
     "Example:\n"
     "  memtracer import --csv series.csv --markers reloads.csv -o series.db\n"
@@ -235,15 +240,24 @@ struct wish {
     const char *csv, *psrecord, *prmon, *mprof; /* one of them */
     const char *output, *measure, *marks, *lives;
     tracer_import_options options;
+    bool as_json;
 };
 
 static int read_wish(struct importing *im, const struct wish *w)
 {
+    int code;
+
+    if (w->mprof)
+        return import_mprof(im->to, &im->csv);
     if (w->psrecord)
-        return import_psrecord(im->to, &im->csv);
-    if (w->prmon)
-        return import_prmon(im->to, &im->csv);
-    return w->mprof ? import_mprof(im->to, &im->csv) : import(im, w->marks, w->lives);
+        code = import_psrecord(im->to, &im->csv);
+    else if (w->prmon)
+        code = import_prmon(im->to, &im->csv);
+    else
+        code = import(im, w->marks, w->lives);
+    if (!code && im->csv.n_full < 2)
+        return csv_wrong(&im->csv, "nothing follows the header");
+    return code;
 }
 
 /* Of the file `from` into `to`; what is said names the file that was asked for. `work` may be NULL.
@@ -268,16 +282,24 @@ static int import_to(const char *to, const char *from, const struct wish *w, str
     return error && !code ? complain_library(w->output, error) : code;
 }
 
-/* A new file is whole or not there; one that is there gets runs more, and has runs that must stay:
- * an interrupt ends this one where it is. */
-static int import_file(const char *from, const struct wish *w)
+/* The file that is there has runs that must stay: an interrupt ends this one where it is. */
+static int import_more(const char *from, const struct wish *w, struct written *out)
+{
+    int64_t before = w->as_json ? written_last_run(w->output) : 0;
+    int code = import_to(w->output, from, w, NULL);
+
+    return w->as_json && !code ? written_look(w->output, before, out) : code;
+}
+
+/* A new file is whole or not there; one that is there gets runs more. */
+static int import_file(const char *from, const struct wish *w, struct written *out)
 {
     static struct out_file o;
     struct work work;
     int code;
 
     if (platform_is_there(w->output))
-        return import_to(w->output, from, w, NULL);
+        return import_more(from, w, out);
     code = out_file_begin(&o, w->output);
     if (code)
         return code;
@@ -285,7 +307,19 @@ static int import_file(const char *from, const struct wish *w)
     code = import_to(o.temporary, from, w, &work);
     if (work_end(&work))
         code = TOOL_ENVIRONMENT;
+    if (w->as_json && !code)
+        code = written_look(o.temporary, 0, out);
     return out_file_close(&o, 1, code);
+}
+
+static int import_and_tell(const char *from, const struct wish *w)
+{
+    struct written written;
+    int code = import_file(from, w, &written);
+
+    if (w->as_json && !code)
+        written_tell(w->output, 1 + (w->marks != NULL) + (w->lives != NULL), &written);
+    return code;
 }
 
 /* NULL: none, or more than one. */
@@ -318,6 +352,7 @@ static int run(const struct command *self, int argc, char **argv)
         {"limit", 0, OPTION_BYTES, &w.options.limit_bytes},
         {"max-regions", 0, OPTION_NUMBER, &w.options.max_regions},
         {"label", 0, OPTION_TEXT, &w.options.label},
+        {"json", 0, OPTION_FLAG, &w.as_json},
         {0},
     };
     const char *path;
@@ -339,7 +374,7 @@ static int run(const struct command *self, int argc, char **argv)
         complain("import: --measure is resident or committed");
         return TOOL_USAGE;
     }
-    return import_file(path, &w);
+    return import_and_tell(path, &w);
 }
 
 const struct command command_import = {"import", "a series measured elsewhere into a file", help,

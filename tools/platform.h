@@ -22,6 +22,9 @@ bool platform_is_there(const char *path);
 /* Whether there is something at the path that is no plain file: a folder, a device, a pipe. */
 bool platform_is_irregular(const char *path);
 
+/* How large a plain file is; −1 when it is none. */
+int64_t platform_file_bytes(const char *path);
+
 /* Renames over a file that is there. 0, or −1 and errno. */
 int platform_rename(const char *from, const char *to);
 

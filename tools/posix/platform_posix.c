@@ -53,6 +53,13 @@ bool platform_is_irregular(const char *path)
     return !stat(path, &s) && !S_ISREG(s.st_mode);
 }
 
+int64_t platform_file_bytes(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && S_ISREG(s.st_mode) ? (int64_t)s.st_size : -1;
+}
+
 int platform_rename(const char *from, const char *to)
 {
     return rename(from, to);

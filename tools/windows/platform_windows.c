@@ -42,6 +42,13 @@ bool platform_is_irregular(const char *path)
     return !stat(path, &s) && !S_ISREG(s.st_mode);
 }
 
+int64_t platform_file_bytes(const char *path)
+{
+    struct __stat64 s;
+
+    return !_stat64(path, &s) && S_ISREG(s.st_mode) ? s.st_size : -1;
+}
+
 /* rename() does not go over a file that is there. */
 int platform_rename(const char *from, const char *to)
 {
