@@ -47,7 +47,7 @@ static const struct command commands[] = {
     {"export r.db --json", "r.db", false, ""},
     {"export r.db --openmetrics --run 1 -o out", "r.db out", true, ""},
     {"export r.db --perfetto", "r.db", false, ""},
-    {"export r.db --memorytracer .", "r.db 4242 .:", true, ""},
+    {"export r.db --memorytracer out", "r.db 4242 out", true, ""},
     {"report r.db", "r.db", false, ""},
     {"report r.db -o out --json", "r.db out", true, "out "},
     {"merge out r.db other.db", "r.db other.db out", true, ""},
@@ -101,6 +101,23 @@ static bool is_input(const char *name)
     return false;
 }
 
+/* A file, or a folder with files in it. */
+static void drop(const char *name)
+{
+    char path[512];
+    struct dirent *e;
+    DIR *d;
+
+    if (!unlink(name) || !(d = opendir(name)))
+        return;
+    while ((e = readdir(d))) {
+        snprintf(path, sizeof(path), "%s/%s", name, e->d_name);
+        unlink(path);
+    }
+    closedir(d);
+    rmdir(name);
+}
+
 /* Those that a command changed are written again; what it made goes. */
 static void lay_inputs(void)
 {
@@ -110,7 +127,7 @@ static void lay_inputs(void)
 
     while (d && (e = readdir(d)))
         if (e->d_name[0] != '.' && !is_input(e->d_name))
-            unlink(e->d_name);
+            drop(e->d_name);
     if (d)
         closedir(d);
     for (size_t i = 0; i < n_inputs; i++) {

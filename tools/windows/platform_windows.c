@@ -65,7 +65,14 @@ FILE *platform_new_file(const char *path)
 
 int platform_make_folder(const char *path)
 {
-    return _mkdir(path) && errno != EEXIST ? -1 : 0;
+    if (!_mkdir(path))
+        return 1;
+    return errno == EEXIST ? 0 : -1;
+}
+
+void platform_remove_folder(const char *path)
+{
+    _rmdir(path);
 }
 
 int64_t platform_monotonic_ns(void)
