@@ -279,7 +279,7 @@ static int import_to(const char *to, const char *from, const struct wish *w, str
         error = tracer_import_close(im.to);
     }
     csv_close(&im.csv);
-    return error && !code ? complain_library(w->output, error) : code;
+    return error && !code ? complain_file(w->output, error) : code;
 }
 
 /* The file that is there has runs that must stay: an interrupt ends this one where it is. */

@@ -99,7 +99,7 @@ static int write_file(const char *output, const struct source *sources, int n, s
     work_begin(&w, "merge");
     if (sqlite3_open_v2(o.temporary, &m.db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)) {
-        complain("%s: %s", output, sqlite3_errmsg(m.db));
+        complain_of(output, sqlite3_errmsg(m.db));
         code = TOOL_ENVIRONMENT;
     } else {
         sqlite3_db_config(m.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

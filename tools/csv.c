@@ -52,7 +52,12 @@ int csv_end(const struct csv *c)
 
 int csv_wrong(const struct csv *c, const char *what)
 {
-    complain("%s, line %" PRId64 ": %s", c->path, c->line, what);
+    if (c->error)
+        return csv_end(c);
+    if (!c->line)
+        complain("%s: %s", c->path, what);
+    else
+        complain("%s, line %" PRId64 ": %s", c->path, c->line, what);
     return TOOL_ENVIRONMENT;
 }
 

@@ -33,7 +33,7 @@ char *csv_line(struct csv *c);
  * TOOL_ENVIRONMENT. */
 int csv_end(const struct csv *c);
 
-/* Complains about the newest line; returns TOOL_ENVIRONMENT. */
+/* Complains about the newest line, or that no more could be read; returns TOOL_ENVIRONMENT. */
 int csv_wrong(const struct csv *c, const char *what);
 
 /* A whole number at *p, which moves behind it; false when there is none. */

@@ -2,7 +2,9 @@
 /* tools: the command line `memtracer`: one table of commands, and what they share to complain.
  * In: argv. Out: a command's exit code; TOOL_ENVIRONMENT when stdout could not be written.
  * Uses the public headers only. */
+#include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +48,38 @@ int complain_library(const char *what, int error)
         complain("%s: %s", what, detail);
     else
         complain("%s: %s", what, tracer_strerror(error));
+    return TOOL_ENVIRONMENT;
+}
+
+/* As it is, or behind the folder it is in; the library writes '?' for a control character. */
+static bool is_named(const char *words, const char *path)
+{
+    for (const char *at = words; *at; at++) {
+        size_t n = 0;
+
+        if (at > words && !strchr(" :/\\", at[-1]))
+            continue;
+        while (path[n] && (at[n] == path[n] || (at[n] == '?' && iscntrl((unsigned char)path[n]))))
+            n++;
+        if (!path[n] && !isalnum((unsigned char)at[n]))
+            return true;
+    }
+    return false;
+}
+
+void complain_of(const char *path, const char *words)
+{
+    if (is_named(words, path))
+        complain("%s", words);
+    else
+        complain("%s: %s", path, words);
+}
+
+int complain_file(const char *path, int error)
+{
+    const char *detail = tracer_last_error();
+
+    complain_of(path, *detail ? detail : tracer_strerror(error));
     return TOOL_ENVIRONMENT;
 }
 
