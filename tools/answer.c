@@ -18,7 +18,7 @@ int answer_open(struct answer *a, const char *path)
     a->n_params = 0;
     a->out = (struct json)JSON_STDOUT;
     error = tracer_reader_open(path, &a->reader);
-    return error ? complain_library(path, error) : TOOL_OK;
+    return error ? complain_file(path, error) : TOOL_OK;
 }
 
 void answer_close(struct answer *a)
@@ -114,7 +114,7 @@ int answer_ask(struct answer *a, const char *sql, tracer_row_fn row, void *user)
 
     a->error = tracer_reader_query(a->reader, sql, a->params, a->n_params, hand_on, &asking);
     a->n_params = 0;
-    return a->error ? complain_library(a->path, a->error) : TOOL_OK;
+    return a->error ? complain_file(a->path, a->error) : TOOL_OK;
 }
 
 struct integers {

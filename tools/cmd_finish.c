@@ -37,7 +37,7 @@ static int run(const struct command *self, int argc, char **argv)
         return TOOL_USAGE;
     error = tracer_file_finish(argv[first]);
     if (error)
-        return complain_library(argv[first], error);
+        return complain_file(argv[first], error);
     if (as_json) {
         json_open(&j, NULL, '{');
         json_string(&j, "file", argv[first]);

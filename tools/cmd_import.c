@@ -11,10 +11,12 @@
 #include "command.h"
 #include "csv.h"
 #include "import_foreign.h"
+#include "import_side.h"
 #include "memtracer/import.h"
 #include "options.h"
 #include "out_file.h"
 #include "platform.h"
+#include "written.h"
 
 static const char help[] =
     "usage: memtracer import --csv|--psrecord|--prmon|--mprof FILE -o FILE.db [options]\n"
@@ -40,9 +42,14 @@ static const char help[] =
     "  --measure M         resident (default) or committed: what the types' values are\n"
     "  --markers FILE      lines t_ns,label: what the program did when\n"
     "  --sessions FILE     lines t_ns: a new life of the process began there\n"
+    "                      (a first line of both may be the header t_ns,…)\n"
     "  --limit BYTES       what all types together must not pass\n"
     "  --max-regions N     the most mappings there may be\n"
     "  --label LABEL       names the runs; default \"import\"\n"
+    "  --json              on stdout: {\"file\": …, \"files\": …, \"runs\": …, \"samples\": …,\n"
+    "                      \"ticks\": …, \"marks\": …, \"bytes\": …}: so many files were read, so "
+    "much\n"
+    "                      was added, and the file has so many bytes\n"
     "\n"
     "Example:\n"
     "  memtracer import --csv series.csv --markers reloads.csv -o series.db\n"
@@ -60,18 +67,11 @@ struct field {
     char name[64];  /* of a counter */
 };
 
-/* A second file in order of time, one line ahead. */
-struct side {
-    struct csv csv;
-    bool there; /* a line is waiting */
-    int64_t t_ns;
-    char text[512];
-};
-
 struct importing {
     tracer_import *to;
     struct csv csv;
     struct side marks, lives;
+    bool has_samples;
     struct field fields[MOST_COLUMNS];
     unsigned n_fields;
     tracer_type_bytes types[TRACER_TYPE_CAPACITY];
@@ -95,29 +95,6 @@ static uint64_t *column_of(tracer_type_bytes *t, int column)
     };
 
     return of[column];
-}
-
-static int side_next(struct side *s)
-{
-    char *line = s->csv.file ? csv_line(&s->csv) : NULL;
-    const char *rest = line;
-
-    s->there = false;
-    if (!line)
-        return csv_end(&s->csv);
-    if (!csv_integer(&rest, &s->t_ns))
-        return csv_wrong(&s->csv, "a time in nanoseconds is missing");
-    rest += *rest == ',' || *rest == ' ';
-    snprintf(s->text, sizeof(s->text), "%s", rest);
-    s->there = true;
-    return TOOL_OK;
-}
-
-static int side_open(struct side *s, const char *path)
-{
-    int code = path ? csv_open(&s->csv, path) : TOOL_OK;
-
-    return code ? code : side_next(s);
 }
 
 /* "heap", "heap.swap" → a place among the types and a column. */
@@ -187,20 +164,30 @@ static int take_field(struct importing *im, const struct field *f, bool known, i
     return TOOL_OK;
 }
 
+/* What comes first; a life before what happened at its first moment. A mark belongs to the life
+ * that it came in, and before the first sample there is none but the one that begins. */
+static struct side *earlier(struct importing *im, int64_t upto_ns)
+{
+    struct side *lives = &im->lives, *marks = &im->marks;
+
+    if (lives->there && lives->t_ns <= upto_ns &&
+        !(im->has_samples && marks->there && marks->t_ns < lives->t_ns))
+        return lives;
+    return marks->there && marks->t_ns <= upto_ns ? marks : NULL;
+}
+
 /* Marks and lives that come before the sample at `t_ns`. */
 static int catch_up(struct importing *im, int64_t t_ns)
 {
-    int error = 0, code = TOOL_OK;
+    struct side *s;
+    int error, code = TOOL_OK;
 
-    while (!error && !code && im->lives.there && im->lives.t_ns <= t_ns) {
-        error = tracer_import_life(im->to, im->lives.t_ns);
-        code = side_next(&im->lives);
+    while (!code && (s = earlier(im, t_ns)) != NULL) {
+        error = s == &im->lives ? tracer_import_life(im->to, s->t_ns)
+                                : tracer_import_mark(im->to, s->t_ns, s->text);
+        code = error ? csv_wrong(&s->csv, tracer_last_error()) : side_next(s);
     }
-    while (!error && !code && im->marks.there && im->marks.t_ns <= t_ns) {
-        error = tracer_import_mark(im->to, im->marks.t_ns, im->marks.text);
-        code = side_next(&im->marks);
-    }
-    return error ? complain_library(im->csv.path, error) : code;
+    return code;
 }
 
 static int read_row(struct importing *im, const char *line)
@@ -225,6 +212,7 @@ static int read_row(struct importing *im, const char *line)
     if (code)
         return code;
     error = tracer_import_sample(im->to, t_ns, im->types, im->n_types);
+    im->has_samples = true;
     return error ? csv_wrong(&im->csv, tracer_last_error()) : TOOL_OK;
 }
 
@@ -252,15 +240,24 @@ struct wish {
     const char *csv, *psrecord, *prmon, *mprof; /* one of them */
     const char *output, *measure, *marks, *lives;
     tracer_import_options options;
+    bool as_json;
 };
 
 static int read_wish(struct importing *im, const struct wish *w)
 {
+    int code;
+
+    if (w->mprof)
+        return import_mprof(im->to, &im->csv);
     if (w->psrecord)
-        return import_psrecord(im->to, &im->csv);
-    if (w->prmon)
-        return import_prmon(im->to, &im->csv);
-    return w->mprof ? import_mprof(im->to, &im->csv) : import(im, w->marks, w->lives);
+        code = import_psrecord(im->to, &im->csv);
+    else if (w->prmon)
+        code = import_prmon(im->to, &im->csv);
+    else
+        code = import(im, w->marks, w->lives);
+    if (!code && im->csv.n_full < 2)
+        return csv_wrong(&im->csv, "nothing follows the header");
+    return code;
 }
 
 /* Of the file `from` into `to`; what is said names the file that was asked for. `work` may be NULL.
@@ -282,19 +279,27 @@ static int import_to(const char *to, const char *from, const struct wish *w, str
         error = tracer_import_close(im.to);
     }
     csv_close(&im.csv);
-    return error && !code ? complain_library(w->output, error) : code;
+    return error && !code ? complain_file(w->output, error) : code;
 }
 
-/* A new file is whole or not there; one that is there gets runs more, and has runs that must stay:
- * an interrupt ends this one where it is. */
-static int import_file(const char *from, const struct wish *w)
+/* The file that is there has runs that must stay: an interrupt ends this one where it is. */
+static int import_more(const char *from, const struct wish *w, struct written *out)
+{
+    int64_t before = w->as_json ? written_last_run(w->output) : 0;
+    int code = import_to(w->output, from, w, NULL);
+
+    return w->as_json && !code ? written_look(w->output, before, out) : code;
+}
+
+/* A new file is whole or not there; one that is there gets runs more. */
+static int import_file(const char *from, const struct wish *w, struct written *out)
 {
     static struct out_file o;
     struct work work;
     int code;
 
     if (platform_is_there(w->output))
-        return import_to(w->output, from, w, NULL);
+        return import_more(from, w, out);
     code = out_file_begin(&o, w->output);
     if (code)
         return code;
@@ -302,7 +307,19 @@ static int import_file(const char *from, const struct wish *w)
     code = import_to(o.temporary, from, w, &work);
     if (work_end(&work))
         code = TOOL_ENVIRONMENT;
+    if (w->as_json && !code)
+        code = written_look(o.temporary, 0, out);
     return out_file_close(&o, 1, code);
+}
+
+static int import_and_tell(const char *from, const struct wish *w)
+{
+    struct written written;
+    int code = import_file(from, w, &written);
+
+    if (w->as_json && !code)
+        written_tell(w->output, 1 + (w->marks != NULL) + (w->lives != NULL), &written);
+    return code;
 }
 
 /* NULL: none, or more than one. */
@@ -335,6 +352,7 @@ static int run(const struct command *self, int argc, char **argv)
         {"limit", 0, OPTION_BYTES, &w.options.limit_bytes},
         {"max-regions", 0, OPTION_NUMBER, &w.options.max_regions},
         {"label", 0, OPTION_TEXT, &w.options.label},
+        {"json", 0, OPTION_FLAG, &w.as_json},
         {0},
     };
     const char *path;
@@ -356,7 +374,7 @@ static int run(const struct command *self, int argc, char **argv)
         complain("import: --measure is resident or committed");
         return TOOL_USAGE;
     }
-    return import_file(path, &w);
+    return import_and_tell(path, &w);
 }
 
 const struct command command_import = {"import", "a series measured elsewhere into a file", help,

@@ -9,14 +9,19 @@
 #include "merge.h"
 #include "options.h"
 #include "platform.h"
+#include "written.h"
 
 static const char help[] =
-    "usage: memtracer merge OUT.db FILE...\n"
+    "usage: memtracer merge OUT.db FILE... [--json]\n"
     "\n"
     "Puts the runs of several recordings into a new file, oldest first, so that questions can be\n"
     "asked over all of them. Runs stay apart, by uuid, host, process and start; one that comes "
     "twice\n"
     "is refused. The files are only read.\n"
+    "\n"
+    "  --json    on stdout: {\"file\": …, \"files\": …, \"runs\": …, \"samples\": …, \"ticks\": "
+    "…,\n"
+    "            \"marks\": …, \"bytes\": …}: so many files were read, and so much was written\n"
     "\n"
     "Example: which release started to leak?\n"
     "  memtracer merge all.db 1.0.db 1.1.db 1.2.db\n"
@@ -82,7 +87,7 @@ static int merge(struct merging *m, const struct source *sources, int n)
     return code ? code : merge_end(m);
 }
 
-static int write_file(const char *output, const struct source *sources, int n)
+static int write_file(const char *output, const struct source *sources, int n, struct written *out)
 {
     static struct out_file o;
     struct work w;
@@ -94,7 +99,7 @@ static int write_file(const char *output, const struct source *sources, int n)
     work_begin(&w, "merge");
     if (sqlite3_open_v2(o.temporary, &m.db,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL)) {
-        complain("%s: %s", output, sqlite3_errmsg(m.db));
+        complain_of(output, sqlite3_errmsg(m.db));
         code = TOOL_ENVIRONMENT;
     } else {
         sqlite3_db_config(m.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -106,12 +111,16 @@ static int write_file(const char *output, const struct source *sources, int n)
         code = TOOL_ENVIRONMENT;
     if (work_end(&w))
         code = TOOL_ENVIRONMENT;
+    if (out && !code)
+        code = written_look(o.temporary, 0, out);
     return out_file_close(&o, 1, code);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-    const struct option_spec specs[] = {{0}};
+    bool as_json = false;
+    const struct option_spec specs[] = {{"json", 0, OPTION_FLAG, &as_json}, {0}};
+    struct written written;
     struct source *sources;
     int first, n,
         code = options_parse(self, argc, argv, specs, (struct operand_range){2, -1, false}, &first);
@@ -133,9 +142,11 @@ static int run(const struct command *self, int argc, char **argv)
     }
     if (!code) {
         qsort(sources, (size_t)n, sizeof(*sources), by_start);
-        code = write_file(argv[first], sources, n);
+        code = write_file(argv[first], sources, n, as_json ? &written : NULL);
     }
     free(sources);
+    if (as_json && !code)
+        written_tell(argv[first], n, &written);
     return code;
 }
 

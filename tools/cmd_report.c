@@ -8,10 +8,12 @@
 #include "moment.h"
 #include "options.h"
 #include "page.h"
+#include "platform.h"
 #include "report.h"
+#include "written.h"
 
 static const char help[] =
-    "usage: memtracer report FILE -o REPORT.html [--run N] [--full]\n"
+    "usage: memtracer report FILE -o REPORT.html [--run N] [--full] [--json]\n"
     "\n"
     "Writes one page with everything in it: the verdict, types of memory over time with steps and\n"
     "marks, the table of types by states at any moment, the address space, events, call sites and\n"
@@ -24,6 +26,8 @@ static const char help[] =
     "  --full              every moment. Without it a long run is thinned to some thousand "
     "moments,\n"
     "                      of which none that is a peak or a floor goes\n"
+    "  --json              with -o, on stdout: {\"file\": …, \"run\": …, \"samples\": …,\n"
+    "                      \"ticks\": …, \"marks\": …, \"bytes\": …} of what was written\n"
     "\n"
     "Example:\n"
     "  memtracer report app.db -o app.html\n"
@@ -112,7 +116,7 @@ static int report(struct report *r, const char *output)
 
 struct wish {
     const char *output;
-    bool full;
+    bool full, as_json;
     struct work work;
 };
 
@@ -121,6 +125,10 @@ static int take(void *user, char **operands, int n)
     struct wish *w = user;
 
     (void)operands, (void)n;
+    if (w->as_json && !w->output) {
+        complain("report: --json goes with -o: the page itself is on stdout");
+        return TOOL_USAGE;
+    }
     if (!report_page[0].text) {
         complain("report: this memtracer was built without the report (Meson feature `report`, "
                  "which needs npm and uPlot)");
@@ -130,13 +138,30 @@ static int take(void *user, char **operands, int n)
     return TOOL_OK;
 }
 
+static void tell(struct answer *a, const char *path, struct written *w)
+{
+    w->bytes = platform_file_bytes(path);
+    json_open(&a->out, NULL, '{');
+    json_string(&a->out, "file", path);
+    json_integer(&a->out, "run", a->run);
+    written_put(&a->out, w);
+    json_close(&a->out, '}');
+}
+
 static int write_report(struct answer *a, void *user)
 {
     struct wish *w = user;
     struct report r = {.answer = a, .work = &w->work, .full = w->full};
+    struct written written;
     int code = moment_run(a, a->run, &a->run);
 
-    return code ? code : report(&r, w->output);
+    if (w->as_json && !code)
+        code = written_count(a, a->run, a->run, &written);
+    if (!code)
+        code = report(&r, w->output);
+    if (w->as_json && !code)
+        tell(a, w->output, &written);
+    return code;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -147,6 +172,7 @@ static int run(const struct command *self, int argc, char **argv)
         {"output", 'o', OPTION_FILE, &w.output},
         {"run", 0, OPTION_NUMBER, &a.run},
         {"full", 0, OPTION_FLAG, &w.full},
+        {"json", 0, OPTION_FLAG, &w.as_json},
         {0},
     };
 

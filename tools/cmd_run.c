@@ -68,7 +68,7 @@ static int check_file(const char *path)
         return code;
     error = tracer_reader_open(path, &r);
     if (error)
-        return complain_library(path, error);
+        return complain_file(path, error);
     tracer_reader_close(r);
     return TOOL_OK;
 }

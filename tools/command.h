@@ -47,8 +47,15 @@ extern const struct command command_merge;
  * characters. */
 void complain(const char *format, ...);
 
-/* The sentence of a failed library call, with its detail; returns TOOL_ENVIRONMENT. */
+/* The sentence of a failed library call, with its detail; returns TOOL_ENVIRONMENT. `what` is no
+ * path: of those complain_file() and complain_of() take care. */
 int complain_library(const char *what, int error);
+
+/* The same of a call that was about the file `path`, which is named once. */
+int complain_file(const char *path, int error);
+
+/* One sentence about `path` in words of others, who may have named it themselves. */
+void complain_of(const char *path, const char *words);
 
 /* `p`, or the end of the program when there is no memory. */
 void *need(void *p);

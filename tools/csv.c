@@ -13,7 +13,7 @@
 int csv_open(struct csv *c, const char *path)
 {
     c->path = path;
-    c->line = c->error = 0;
+    c->line = c->error = c->n_full = 0;
     c->file = fopen(path, "r");
     if (c->file)
         return TOOL_OK;
@@ -33,8 +33,10 @@ char *csv_line(struct csv *c)
     while ((!c->work || work_step(c->work)) && fgets(c->text, sizeof(c->text), c->file)) {
         c->line++;
         c->text[strcspn(c->text, "\r\n")] = '\0';
-        if (c->text[0])
+        if (c->text[0]) {
+            c->n_full++;
             return c->text;
+        }
     }
     c->error = ferror(c->file) ? errno : 0;
     return NULL;
@@ -50,7 +52,12 @@ int csv_end(const struct csv *c)
 
 int csv_wrong(const struct csv *c, const char *what)
 {
-    complain("%s, line %" PRId64 ": %s", c->path, c->line, what);
+    if (c->error)
+        return csv_end(c);
+    if (!c->line)
+        complain("%s: %s", c->path, what);
+    else
+        complain("%s, line %" PRId64 ": %s", c->path, c->line, what);
     return TOOL_ENVIRONMENT;
 }
 

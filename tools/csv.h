@@ -16,6 +16,7 @@ struct csv {
     FILE *file; /* NULL = none */
     const char *path;
     int64_t line;      /* the newest one's number, from 1 */
+    int64_t n_full;    /* so many lines were not empty */
     struct work *work; /* told of each line; after an interrupt none comes. NULL = nobody */
     int error;         /* errno of a read that failed */
     char text[CSV_LINE_BYTES];
@@ -32,7 +33,7 @@ char *csv_line(struct csv *c);
  * TOOL_ENVIRONMENT. */
 int csv_end(const struct csv *c);
 
-/* Complains about the newest line; returns TOOL_ENVIRONMENT. */
+/* Complains about the newest line, or that no more could be read; returns TOOL_ENVIRONMENT. */
 int csv_wrong(const struct csv *c, const char *what);
 
 /* A whole number at *p, which moves behind it; false when there is none. */

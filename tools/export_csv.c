@@ -2,13 +2,10 @@
 /* tools: recording → CSV (RFC 4180).
  * In: a recording. Out: tidy rows, one a type and change; or three tables in the shape of
  * MemoryTracer's, one row a moment. Called by cmd_export.c. Unknown is an empty field, never 0. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "export.h"
-#include "platform.h"
 
 static void put_text(FILE *out, const tracer_value *v)
 {
@@ -210,10 +207,8 @@ int export_memorytracer(struct exporting *e, const char *folder)
 
     answer_bind(e->answer, e->answer->run);
     code = answer_integers(e->answer, "SELECT pid FROM run WHERE id = ?1", &pid, 1, &found);
-    if (!code && platform_make_folder(folder)) {
-        complain("%s: %s", folder, strerror(errno));
-        code = TOOL_ENVIRONMENT;
-    }
+    if (!code)
+        code = out_folder_make(folder);
     m.e = e;
     for (int i = 0; i < 3 && !code; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%.4000s/%" PRId64 "_%s.csv", folder, pid, endings[i]);

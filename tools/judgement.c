@@ -52,5 +52,5 @@ int judgement_ask(struct answer *a, const struct judgement_question *q, const tr
     if (code)
         return code;
     error = tracer_reader_verdict(a->reader, &o, out);
-    return error ? complain_library(a->path, error) : TOOL_OK;
+    return error ? complain_file(a->path, error) : TOOL_OK;
 }

@@ -2,7 +2,9 @@
 /* tools: the command line `memtracer`: one table of commands, and what they share to complain.
  * In: argv. Out: a command's exit code; TOOL_ENVIRONMENT when stdout could not be written.
  * Uses the public headers only. */
+#include <ctype.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,38 @@ int complain_library(const char *what, int error)
     return TOOL_ENVIRONMENT;
 }
 
+/* As it is, or behind the folder it is in; the library writes '?' for a control character. */
+static bool is_named(const char *words, const char *path)
+{
+    for (const char *at = words; *at; at++) {
+        size_t n = 0;
+
+        if (at > words && !strchr(" :/\\", at[-1]))
+            continue;
+        while (path[n] && (at[n] == path[n] || (at[n] == '?' && iscntrl((unsigned char)path[n]))))
+            n++;
+        if (!path[n] && !isalnum((unsigned char)at[n]))
+            return true;
+    }
+    return false;
+}
+
+void complain_of(const char *path, const char *words)
+{
+    if (is_named(words, path))
+        complain("%s", words);
+    else
+        complain("%s: %s", path, words);
+}
+
+int complain_file(const char *path, int error)
+{
+    const char *detail = tracer_last_error();
+
+    complain_of(path, *detail ? detail : tracer_strerror(error));
+    return TOOL_ENVIRONMENT;
+}
+
 void *need(void *p)
 {
     if (!p) {
@@ -84,10 +118,22 @@ static void print_overview(FILE *file)
           file);
 }
 
-static int help(const char *name)
+/* argv[most] and what follows it has no meaning there: who typed it expects something else. */
+static int one_too_many(int argc, char **argv, int most, const char *way_out)
 {
+    if (argc <= most)
+        return TOOL_OK;
+    complain("%s: \"%s\" is a word too many; %s", argv[1], argv[most], way_out);
+    return TOOL_USAGE;
+}
+
+static int help(int argc, char **argv)
+{
+    const char *name = argc > 2 ? argv[2] : NULL;
     const struct command *c = name ? find(name) : NULL;
 
+    if (one_too_many(argc, argv, 3, "ask for one command at a time, as in `memtracer help show`"))
+        return TOOL_USAGE;
     if (name && !c) {
         complain("help: there is no command \"%s\"; `memtracer help` lists them", name);
         return TOOL_USAGE;
@@ -99,6 +145,14 @@ static int help(const char *name)
     return TOOL_OK;
 }
 
+static int version(int argc, char **argv)
+{
+    if (one_too_many(argc, argv, 2, "`memtracer help` lists the commands"))
+        return TOOL_USAGE;
+    printf("memtracer %s\n", tracer_version_string());
+    return TOOL_OK;
+}
+
 static int dispatch(int argc, char **argv)
 {
     const struct command *c;
@@ -107,12 +161,10 @@ static int dispatch(int argc, char **argv)
         print_overview(stderr);
         return TOOL_USAGE;
     }
-    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-        printf("memtracer %s\n", tracer_version_string());
-        return TOOL_OK;
-    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+        return version(argc, argv);
     if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return help(argc > 2 ? argv[2] : NULL);
+        return help(argc, argv);
     c = find(argv[1]);
     if (!c) {
         complain("there is no command \"%s\"; `memtracer help` lists them", argv[1]);

@@ -81,7 +81,7 @@ static const char shared[] =
 static int failed(const struct merging *m)
 {
     if (!m->work->interrupted)
-        complain("%s: %s", m->path, sqlite3_errmsg(m->db));
+        complain_of(m->path, sqlite3_errmsg(m->db));
     return TOOL_ENVIRONMENT;
 }
 

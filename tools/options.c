@@ -161,6 +161,19 @@ static int take_option(const struct command *self, const struct option_spec *spe
     return OPTIONS_GO_ON;
 }
 
+/* `operands` are the n that were given. */
+static int count_operands(const struct command *self, struct operand_range range, char **operands,
+                          int n)
+{
+    if (n < range.min)
+        complain("%s: too few operands", self->name);
+    else if (range.max >= 0 && n > range.max)
+        complain("%s: \"%s\" is a word too many", self->name, operands[range.max]);
+    else
+        return OPTIONS_GO_ON;
+    return wrong(self);
+}
+
 int options_parse(const struct command *self, int argc, char **argv,
                   const struct option_spec *specs, struct operand_range range, int *out_first)
 {
@@ -175,10 +188,8 @@ int options_parse(const struct command *self, int argc, char **argv,
         if (code != OPTIONS_GO_ON)
             return code;
     }
-    if (argc - optind < range.min || (range.max >= 0 && argc - optind > range.max)) {
-        complain("%s: %s operands", self->name, argc - optind < range.min ? "too few" : "too many");
-        return wrong(self);
-    }
-    *out_first = optind;
-    return OPTIONS_GO_ON;
+    code = count_operands(self, range, argv + optind, argc - optind);
+    if (code == OPTIONS_GO_ON)
+        *out_first = optind;
+    return code;
 }

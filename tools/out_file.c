@@ -17,6 +17,7 @@
 #define SHOW_EVERY_NS 250000000
 
 static struct out_file *unfinished;
+static const char *made_folder; /* by us, for what is unfinished; NULL = none */
 
 /* A database has companions. */
 static void drop(const char *temporary)
@@ -104,6 +105,23 @@ int out_file_open(struct out_file *o, const char *path)
     return failed(o->temporary);
 }
 
+int out_folder_make(const char *path)
+{
+    int made = platform_make_folder(path);
+
+    if (made > 0)
+        made_folder = path;
+    return made < 0 ? failed(path) : TOOL_OK;
+}
+
+/* Once the files in it are gone, or have their names: then it stays. */
+static void end_folder(bool stays)
+{
+    if (made_folder && !stays)
+        platform_remove_folder(made_folder);
+    made_folder = NULL;
+}
+
 static int close_stream(struct out_file *o, int code)
 {
     bool whole;
@@ -135,6 +153,7 @@ int out_file_close(struct out_file *files, size_t n, int code)
             drop(i < named ? files[i].path : files[i].temporary);
     for (size_t i = 0; i < n; i++)
         forget(&files[i]);
+    end_folder(!code);
     return code;
 }
 
@@ -145,6 +164,7 @@ void out_file_abandon(void)
             fclose(unfinished->file);
         drop(unfinished->temporary);
     }
+    end_folder(false);
 }
 
 void work_begin(struct work *w, const char *what)

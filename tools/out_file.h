@@ -26,6 +26,11 @@ int out_file_begin(struct out_file *o, const char *path);
  * is. */
 int out_file_open(struct out_file *o, const char *path);
 
+/* Makes the folder for files, where it is not there; then it goes with them when they are removed,
+ * unless others have put something into it. `path` lives until then. TOOL_OK or, with a sentence,
+ * TOOL_ENVIRONMENT. */
+int out_folder_make(const char *path);
+
 /* Ends the n files at `files`, opened or not. With TOOL_OK they get their names; with any other
  * code they are removed. Returns the code, or TOOL_ENVIRONMENT when one could not be written
  * whole. */

@@ -22,6 +22,9 @@ bool platform_is_there(const char *path);
 /* Whether there is something at the path that is no plain file: a folder, a device, a pipe. */
 bool platform_is_irregular(const char *path);
 
+/* How large a plain file is; −1 when it is none. */
+int64_t platform_file_bytes(const char *path);
+
 /* Renames over a file that is there. 0, or −1 and errno. */
 int platform_rename(const char *from, const char *to);
 
@@ -29,8 +32,11 @@ int platform_rename(const char *from, const char *to);
  * wait. NULL and errno. */
 FILE *platform_new_file(const char *path);
 
-/* Makes a folder; 0 when it is there now, else −1 and errno. */
+/* 1 = the folder was made, 0 = there is something of that name already, −1 and errno. */
 int platform_make_folder(const char *path);
+
+/* Removes a folder that is empty. */
+void platform_remove_folder(const char *path);
 
 struct launch {
     const char *path;    /* of the file; %p and %% as in tracer_start() */

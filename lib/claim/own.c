@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* claim: memtracer's own blocks. In: the list that base/memory keeps. Out: TRACER claims of the
  * highest rank, so that the tracer's memory never pollutes the other types.
- * Called by sampler/tick.c for this process only. */
+ * Called by sampler/observe.c for this process only. */
 #include "base/memory.h"
 #include "base/strings.h"
 #include "claim/claim.h"

@@ -79,11 +79,12 @@ static int cannot_open(sqlite3_vfs *vfs, const char *path)
                         path);
 }
 
-static int read_header(sqlite3_vfs *vfs, const char *path, sqlite3_file *file)
+/* Of the file `name`; `path` is how it was called, and is called. */
+static int read_header(sqlite3_vfs *vfs, const char *name, const char *path, sqlite3_file *file)
 {
     unsigned char header[HEADER_BYTES];
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_MAIN_DB;
-    int rc = vfs->xOpen(vfs, path, file, flags, NULL);
+    int rc = vfs->xOpen(vfs, name, file, flags, NULL);
 
     if (rc != SQLITE_OK)
         return cannot_open(vfs, path);
@@ -103,7 +104,7 @@ static int look_at(sqlite3_vfs *vfs, const char *path)
     if (block && (vfs->xFullPathname(vfs, path, vfs->mxPathname, resolved) & 0xff) == SQLITE_OK)
         name = sqlite3_create_filename(resolved, "", "", 0, NULL);
     if (name)
-        error = read_header(vfs, name, (sqlite3_file *)(void *)block);
+        error = read_header(vfs, name, path, (sqlite3_file *)(void *)block);
     else
         error =
             mt_error_set(TRACER_ENOMEM, "no memory to look at %s, or its path is too long", path);

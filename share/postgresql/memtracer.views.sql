@@ -1,6 +1,7 @@
 -- The views of a memtracer file for PostgreSQL 12 or newer, over the tables as memtracer.load brings
 -- them. Names, columns and answers are those of the file's own views, which memtracer(7) describes;
--- left out are the ones that need the list of regions or the calls. Any number of runs.
+-- left out are delta, self_cost and the ones of an address space, of threads, modules and calls. Any
+-- number of runs.
 SET client_min_messages = warning;
 ANALYZE; -- a load leaves none, and without it plans are made in the dark
 BEGIN;
@@ -11,13 +12,15 @@ DROP VIEW IF EXISTS release_leaks, leak_suspects, punctuated_growth, floor_trend
 
 CREATE VIEW latest AS
 SELECT s.run, s.id AS sample, s.t_ns / 1e9::float8 AS t_s,
-       to_char(to_timestamp(s.wall_ns / 1e9) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') AS time
+       to_char(to_timestamp(round(s.wall_ns / 1e6) / 1e3) AT TIME ZONE 'UTC',
+               'YYYY-MM-DD HH24:MI:SS.MS') AS time
 FROM sample s
 WHERE s.id = (SELECT max(id) FROM sample);
 
 CREATE VIEW memory AS
 SELECT l.run, l.sample, s.t_ns / 1e9::float8 AS t_s,
-       to_char(to_timestamp(s.wall_ns / 1e9) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') AS time,
+       to_char(to_timestamp(round(s.wall_ns / 1e6) / 1e3) AT TIME ZONE 'UTC',
+               'YYYY-MM-DD HH24:MI:SS.MS') AS time,
        t.name AS type, l.size, l.committed, l.charged, l.private, l.ws, l.ws_private,
        l.ws_shareable, l.ws_shared, l.pss, l.swap, l.locked, l.huge, l.lazy_free, l.blocks,
        l.largest,
@@ -31,7 +34,9 @@ JOIN sample s ON s.id = l.sample
 JOIN type t ON t.id = l.type;
 
 CREATE VIEW level_now AS
-SELECT t.id AS type_id, t.name AS type_name, l.*
+SELECT t.id AS type_id, t.name AS type, l.run, l.sample, l.size, l.committed, l.charged, l.private,
+       l.ws, l.ws_private, l.ws_shareable, l.ws_shared, l.pss, l.swap, l.locked, l.huge,
+       l.lazy_free, l.blocks, l.largest
 FROM latest n
 CROSS JOIN type t
 JOIN LATERAL (SELECT * FROM level k WHERE k.run = n.run AND k.type = t.id
@@ -49,7 +54,7 @@ FROM (SELECT t.id AS place, t.name AS type, l.size, l.committed, l.charged, l.pr
       SELECT 1000, 'total', sum(size), sum(committed), sum(charged), sum(private), sum(ws),
              sum(ws_private), sum(ws_shareable), sum(ws_shared), sum(pss), sum(swap),
              sum(locked), sum(huge), sum(lazy_free), sum(blocks), max(largest)
-      FROM level_now WHERE type_name <> 'free' HAVING count(*) > 0) x
+      FROM level_now WHERE type <> 'free' HAVING count(*) > 0) x
 ORDER BY place;
 
 CREATE VIEW which_kind_grew AS
@@ -305,8 +310,8 @@ v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
                      AND count(*) FILTER (WHERE flags & 512 <> 0) * 2 >= count(*)) AS abrupt
       FROM gap GROUP BY run, type_id)
 SELECT gap.run, gap.type, gap.step,
-       to_char(to_timestamp(gap.wall_ns / 1e9) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')
-           AS time,
+       to_char(to_timestamp(round(gap.wall_ns / 1e6) / 1e3) AT TIME ZONE 'UTC',
+               'YYYY-MM-DD HH24:MI:SS.MS') AS time,
        gap.t_ns / 1e9::float8 AS t_s, gap.bytes, m.label AS mark,
        m.t_ns / 1e9::float8 AS mark_t_s, gap.sample, gap.after AS held_after
 FROM v

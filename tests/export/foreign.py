@@ -122,6 +122,8 @@ def wrong_files(memtracer, folder):
             ("prmon", "Time\trss\n1\n", "line 2"), ("prmon", "Time\trss\n1\t-2\n", "line 2"),
             ("mprof", "CMDLINE x\n", "no line MEM"), ("mprof", "MEM x\n", "line 1"),
             ("mprof", "FUNC f 1 2\n", "line 1"), ("mprof", "MEM 1 1\nCHLD x\n", "line 2"),
+            ("psrecord", head, "nothing follows"), ("prmon", "Time\trss\n", "nothing follows"),
+            ("csv", "\n\nt_ns,heap\n\n", "nothing follows"),
             ("mprof", "\x00\x01\n", "no line MEM"), ("csv", "t_ns,heap\n1,2\nx\n", "line 3")):
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)

@@ -97,10 +97,12 @@ def check_memorytracer(memtracer, path, folder, update):
 def check_whole_or_absent(memtracer, folder):
     path, out = os.path.join(folder, "long.db"), os.path.join(folder, "long.out")
     make_file(memtracer, path, LONG.format(n=200000))
-    for kind in ("--csv", "--json", "--openmetrics", "--perfetto"):
-        work = subprocess.Popen([memtracer, "export", path, kind, "-o", out],
+    for kind in ("--csv", "--json", "--openmetrics", "--perfetto", "--memorytracer"):
+        words, begun = ((kind, "-o", out), out + ".part") if kind != "--memorytracer" else (
+            (kind, out), os.path.join(out, "9_MemType.csv.part"))
+        work = subprocess.Popen([memtracer, "export", path, *words],
                                 stderr=subprocess.PIPE, text=True)
-        while work.poll() is None and not os.path.exists(out + ".part"):
+        while work.poll() is None and not os.path.exists(begun):
             time.sleep(0.002)
         work.send_signal(signal.SIGINT)
         error = work.communicate()[1]
@@ -158,8 +160,14 @@ def check_full(memtracer, path, folder):
                               preexec_fn=little, restore_signals=False)
         check(done.returncode == 2 and done.stderr.startswith("memtracer: "),
               "%s on a full disk: %d %s" % (command, done.returncode, done.stderr))
-        left = [n for _, _, names in os.walk(full) for n in names]
-        check(not left, "%s on a full disk leaves %s" % (command, left))
+        check(not os.listdir(full), "%s on a full disk leaves %s" % (command, os.listdir(full)))
+    for name in (".", "kept"):  # a folder that was there is not the command's own
+        os.makedirs(os.path.join(out, name), exist_ok=True)
+        done = subprocess.run([memtracer, "export", path, "--memorytracer", out],
+                              capture_output=True, text=True, preexec_fn=little,
+                              restore_signals=False)
+        check(done.returncode == 2 and os.listdir(out) == [name] * (name != "."),
+              "a full disk: %s is left in a folder that was there" % os.listdir(out))
 
 
 def main():

@@ -355,6 +355,7 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
+    lay_inputs(); /* folders go with it */
     folder_leave();
     return 0;
 }

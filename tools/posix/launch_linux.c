@@ -233,7 +233,7 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
         return;
     error = tracer_file_finish(out->file);
     if (error && error != TRACER_ESTATE) /* a reader that has it open harms nothing */
-        complain_library(out->file, error);
+        complain_file(out->file, error);
     else
         warn_without_sample(out->file);
 }

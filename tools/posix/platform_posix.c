@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: interrupts and time for `record`, on POSIX.
- * Uses: pthread_sigmask, sigtimedwait, clock_gettime, stat, mkdir (POSIX.1-2001). Called by
+ * Uses: pthread_sigmask, sigtimedwait, clock_gettime, stat, mkdir, rmdir (POSIX.1-2001). Called by
  * cmd_record.c, out_file.c. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../platform.h"
 
@@ -53,6 +54,13 @@ bool platform_is_irregular(const char *path)
     return !stat(path, &s) && !S_ISREG(s.st_mode);
 }
 
+int64_t platform_file_bytes(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && S_ISREG(s.st_mode) ? (int64_t)s.st_size : -1;
+}
+
 int platform_rename(const char *from, const char *to)
 {
     return rename(from, to);
@@ -65,7 +73,14 @@ FILE *platform_new_file(const char *path)
 
 int platform_make_folder(const char *path)
 {
-    return mkdir(path, 0777) && errno != EEXIST ? -1 : 0;
+    if (!mkdir(path, 0777))
+        return 1;
+    return errno == EEXIST ? 0 : -1;
+}
+
+void platform_remove_folder(const char *path)
+{
+    rmdir(path);
 }
 
 int64_t platform_monotonic_ns(void)

@@ -42,6 +42,13 @@ bool platform_is_irregular(const char *path)
     return !stat(path, &s) && !S_ISREG(s.st_mode);
 }
 
+int64_t platform_file_bytes(const char *path)
+{
+    struct __stat64 s;
+
+    return !_stat64(path, &s) && S_ISREG(s.st_mode) ? s.st_size : -1;
+}
+
 /* rename() does not go over a file that is there. */
 int platform_rename(const char *from, const char *to)
 {
@@ -58,7 +65,14 @@ FILE *platform_new_file(const char *path)
 
 int platform_make_folder(const char *path)
 {
-    return _mkdir(path) && errno != EEXIST ? -1 : 0;
+    if (!_mkdir(path))
+        return 1;
+    return errno == EEXIST ? 0 : -1;
+}
+
+void platform_remove_folder(const char *path)
+{
+    _rmdir(path);
 }
 
 int64_t platform_monotonic_ns(void)

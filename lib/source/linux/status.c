@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* source/linux: the cheap counters of a process, from text.
  * In: lines of /proc/PID/status, the line of /proc/PID/stat. Out: counters, with what was read.
- * Called by counters.c. Pure. Must not mix the two files' memory figures: those of stat are
+ * Called by process_counters.c. Pure. Must not mix the two files' memory figures: those of stat are
  * approximate even where those of status are exact. */
 #include "source/linux/status.h"
 
