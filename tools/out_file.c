@@ -18,14 +18,13 @@
 
 static struct out_file *unfinished;
 
-/* A database has companions. */
-static void drop(const char *temporary)
+void out_file_drop(const char *path)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     char name[OUT_PATH_BYTES + 16];
 
     for (size_t i = 0; i < COUNT_OF(endings); i++) {
-        snprintf(name, sizeof(name), "%s%s", temporary, endings[i]);
+        snprintf(name, sizeof(name), "%s%s", path, endings[i]);
         remove(name);
     }
 }
@@ -48,7 +47,7 @@ int out_file_begin(struct out_file *o, const char *path)
     o->file = NULL;
     o->next = unfinished;
     unfinished = o;
-    drop(o->temporary);
+    out_file_drop(o->temporary);
     return TOOL_OK;
 }
 
@@ -132,7 +131,7 @@ int out_file_close(struct out_file *files, size_t n, int code)
     }
     for (size_t i = 0; i < n && code; i++)
         if (files[i].temporary[0])
-            drop(i < named ? files[i].path : files[i].temporary);
+            out_file_drop(i < named ? files[i].path : files[i].temporary);
     for (size_t i = 0; i < n; i++)
         forget(&files[i]);
     return code;
@@ -143,7 +142,7 @@ void out_file_abandon(void)
     for (; unfinished; unfinished = unfinished->next) {
         if (unfinished->file)
             fclose(unfinished->file);
-        drop(unfinished->temporary);
+        out_file_drop(unfinished->temporary);
     }
 }
 

@@ -31,6 +31,9 @@ int out_file_open(struct out_file *o, const char *path);
  * whole. */
 int out_file_close(struct out_file *files, size_t n, int code);
 
+/* Removes a file, with what a database has beside it. */
+void out_file_drop(const char *path);
+
 /* Removes all that are not done: the program ends. */
 void out_file_abandon(void);
 
