@@ -221,23 +221,29 @@ static const char *wrong_run(const struct seen *s, const struct left *l)
     return NULL;
 }
 
+static bool is_as_usual(const struct left *l)
+{
+    return says_the_same(usual_left.text, l->text);
+}
+
+static const char *wrong_success(const struct seen *s, const struct left *l)
+{
+    if (!l->readable || !l->stopped || strstr(s->files, "-wal"))
+        return "its file is not whole, and nobody is told";
+    return l->told || is_as_usual(l) ? NULL : "other numbers, and nobody is told";
+}
+
 static const char *wrong_record(const struct seen *s, const struct left *l)
 {
-    if (WEXITSTATUS(s->status) == 0) {
-        if (!l->readable || !l->stopped || strstr(s->files, "-wal"))
-            return "its file is not whole, and nobody is told";
-        return l->told || says_the_same(usual_left.text, l->text)
-                   ? NULL
-                   : "other numbers, and nobody is told";
-    }
+    bool looks_whole = l->readable && l->run == usual_left.run && l->stopped && !l->told;
+
+    if (WEXITSTATUS(s->status) == 0)
+        return wrong_success(s, l);
     if (WEXITSTATUS(s->status) != 2 || !names_it(s, current->about))
         return "its sentence does not name what it is about";
-    if (!l->readable || l->run != usual_left.run || !l->stopped || l->told)
-        return NULL;
-    return (strstr(s->err, "journal mode") || strstr(s->err, "output")) &&
-                   says_the_same(usual_left.text, l->text)
-               ? NULL /* all is in it, or in its -wal, too */
-               : "it failed, and its file looks whole";
+    if (strstr(s->err, "journal mode") || strstr(s->err, "output")) /* all is in it or its -wal */
+        looks_whole = looks_whole && !is_as_usual(l);
+    return looks_whole ? "it failed, and its file looks whole" : NULL;
 }
 
 /* Behind the head with times. */
