@@ -57,6 +57,17 @@ static uint32_t as_process(const char *operand)
     return platform_is_there(operand) ? 0 : (uint32_t)pid;
 }
 
+static struct top *with_process;
+
+/* Also where there is no memory to go on. */
+static void leave_process(void)
+{
+    tracer_stop(with_process->tracer);
+    screen_drop_file(with_process->file);
+    with_process->tracer = NULL;
+    with_process->file = NULL;
+}
+
 /* Two looks, so that there is a change to show. */
 static int begin_process(struct top *t, uint32_t pid)
 {
@@ -68,6 +79,8 @@ static int begin_process(struct top *t, uint32_t pid)
         complain("top: there is no place for a file that is dropped afterwards");
         return TOOL_ENVIRONMENT;
     }
+    with_process = t;
+    atexit(leave_process);
     options.pid = pid;
     options.interval_ms = (uint32_t)(t->interval_ns / 1000000);
     options.commit_ms = options.interval_ms;
@@ -128,8 +141,8 @@ static int top(struct top *t, const char *operand)
     if (!code && !t->left)
         code = show(t);
     answer_close(&t->answer);
-    tracer_stop(t->tracer);
-    screen_drop_file(t->file);
+    if (with_process)
+        leave_process();
     return code;
 }
 

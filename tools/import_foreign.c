@@ -33,8 +33,10 @@ static int type_named(struct foreign *f, const char *name, tracer_type_bytes **o
 {
     uint32_t id;
 
-    if (tracer_import_type(f->to, name, &id))
-        return csv_wrong(f->csv, tracer_last_error());
+    if (tracer_import_type(f->to, name, &id)) {
+        csv_wrong(f->csv, tracer_last_error());
+        return TOOL_ENVIRONMENT;
+    }
     for (uint32_t i = 0; i < f->n_types; i++)
         if (f->types[i].type == id) {
             *out = &f->types[i];

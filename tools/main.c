@@ -26,18 +26,17 @@ static const struct command *const commands[] = {
     &command_export, &command_report, &command_merge,
 };
 
+/* Takes no memory: that there is none is what may have to be said. */
 void complain(const char *format, ...)
 {
-    char sentence[SENTENCE_BYTES];
-    char *harmless;
+    char sentence[SENTENCE_BYTES], harmless[TEXT_HARMLESS_BYTES(SENTENCE_BYTES)];
     va_list args;
 
     va_start(args, format);
     vsnprintf(sentence, sizeof(sentence), format, args);
     va_end(args);
-    harmless = text_harmless(sentence, strlen(sentence));
+    text_spell_out(sentence, strlen(sentence), harmless);
     fprintf(stderr, "memtracer: %s\n", harmless);
-    free(harmless);
 }
 
 int complain_library(const char *what, int error)

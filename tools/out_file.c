@@ -19,14 +19,13 @@
 static struct out_file *unfinished;
 static const char *made_folder; /* by us, for what is unfinished; NULL = none */
 
-/* A database has companions. */
-static void drop(const char *temporary)
+void out_file_drop(const char *path)
 {
     static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
     char name[OUT_PATH_BYTES + 16];
 
     for (size_t i = 0; i < COUNT_OF(endings); i++) {
-        snprintf(name, sizeof(name), "%s%s", temporary, endings[i]);
+        snprintf(name, sizeof(name), "%s%s", path, endings[i]);
         remove(name);
     }
 }
@@ -49,7 +48,7 @@ int out_file_begin(struct out_file *o, const char *path)
     o->file = NULL;
     o->next = unfinished;
     unfinished = o;
-    drop(o->temporary);
+    out_file_drop(o->temporary);
     return TOOL_OK;
 }
 
@@ -150,7 +149,7 @@ int out_file_close(struct out_file *files, size_t n, int code)
     }
     for (size_t i = 0; i < n && code; i++)
         if (files[i].temporary[0])
-            drop(i < named ? files[i].path : files[i].temporary);
+            out_file_drop(i < named ? files[i].path : files[i].temporary);
     for (size_t i = 0; i < n; i++)
         forget(&files[i]);
     end_folder(!code);
@@ -162,7 +161,7 @@ void out_file_abandon(void)
     for (; unfinished; unfinished = unfinished->next) {
         if (unfinished->file)
             fclose(unfinished->file);
-        drop(unfinished->temporary);
+        out_file_drop(unfinished->temporary);
     }
     end_folder(false);
 }

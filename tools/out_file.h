@@ -36,6 +36,9 @@ int out_folder_make(const char *path);
  * whole. */
 int out_file_close(struct out_file *files, size_t n, int code);
 
+/* Removes a file, with what a database has beside it. */
+void out_file_drop(const char *path);
+
 /* Removes all that are not done: the program ends. */
 void out_file_abandon(void);
 

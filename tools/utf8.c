@@ -69,10 +69,9 @@ static size_t spell(char *out, size_t room, uint32_t c, unsigned char byte)
     return (size_t)snprintf(out, room, c > 0xffff ? "\\U%08x" : "\\u%04x", c);
 }
 
-char *text_harmless(const char *s, size_t n)
+size_t text_spell_out(const char *s, size_t n, char *out)
 {
-    size_t room = 10 * n + 1, used = 0, length;
-    char *out = need(malloc(room));
+    size_t room = TEXT_HARMLESS_BYTES(n), used = 0, length;
 
     for (size_t i = 0; i < n; i += length) {
         uint32_t c = text_first(s + i, n - i, &length);
@@ -85,7 +84,14 @@ char *text_harmless(const char *s, size_t n)
         }
     }
     out[used] = '\0';
-    return need(realloc(out, used + 1));
+    return used;
+}
+
+char *text_harmless(const char *s, size_t n)
+{
+    char *out = need(malloc(TEXT_HARMLESS_BYTES(n)));
+
+    return need(realloc(out, text_spell_out(s, n, out) + 1));
 }
 
 size_t text_width(const char *s)

@@ -17,6 +17,13 @@ uint32_t text_first(const char *s, size_t n, size_t *out_length);
  * marks that reorder text. */
 bool text_is_hostile(uint32_t c);
 
+/* At most so long are n bytes when they are spelled out, the NUL behind them included. */
+#define TEXT_HARMLESS_BYTES(n) (10 * (n) + 1)
+
+/* The same bytes with hostile characters spelled out, in a place of TEXT_HARMLESS_BYTES(n); returns
+ * their length. */
+size_t text_spell_out(const char *s, size_t n, char *out);
+
 /* A new string in which hostile characters are spelled out: \n, \x1b, \u202e, \xff. */
 char *text_harmless(const char *s, size_t n);
 

@@ -75,8 +75,7 @@ static int authorize(void *user, int action, const char *a, const char *b, const
 
 int mt_read_error(tracer_reader *r, int rc)
 {
-    const char *text =
-        sqlite3_errcode(r->handle) ? sqlite3_errmsg(r->handle) : sqlite3_errstr(rc);
+    const char *text = sqlite3_errcode(r->handle) ? sqlite3_errmsg(r->handle) : sqlite3_errstr(rc);
 
     switch (rc & 0xff) {
     case SQLITE_OK:
@@ -202,24 +201,30 @@ static void immutable_uri(const char *path, char *out, size_t out_bytes)
     snprintf(out + n, out_bytes - n, "?immutable=1");
 }
 
-static bool has_wal(const char *path)
+static bool has_beside(const char *path, const char *ending)
 {
-    char wal[4200];
+    char name[4200];
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     int exists = 0;
 
-    snprintf(wal, sizeof(wal), "%s-wal", path);
+    snprintf(name, sizeof(name), "%s%s", path, ending);
     /* SQLite calls a file of no bytes missing, which is what is asked here. */
-    return vfs && !vfs->xAccess(vfs, wal, SQLITE_ACCESS_EXISTS, &exists) && exists;
+    return vfs && !vfs->xAccess(vfs, name, SQLITE_ACCESS_EXISTS, &exists) && exists;
 }
 
 /* A file in WAL mode needs -shm beside it, which cannot be made in a folder one may only read.
- * Without a -wal nothing is missing, and the file may be taken as it is. */
+ * Without a -wal nothing is missing, and the file may be taken as it is; but not with a -journal,
+ * by which a writer that was cut off gets undone. */
 static int connect_unchanging(tracer_reader *r)
 {
     char uri[3 * 4096 + 64];
 
-    if (has_wal(r->path))
+    if (has_beside(r->path, "-journal"))
+        return mt_error_set(TRACER_EDENIED,
+                            "%s was cut off in a change, which its -journal undoes, and that is "
+                            "not for a reader: run `memtracer finish`, or copy both files first",
+                            r->path);
+    if (has_beside(r->path, "-wal"))
         return mt_error_set(TRACER_EDENIED,
                             "%s has rows in its -wal that cannot be read in a "
                             "folder you may not write: copy both files elsewhere",

@@ -341,6 +341,8 @@ static void run_loop(struct tracer *t)
         ;
     if (!process_is_gone(t))
         record(t, &p, &full);
+    if (p.retry_ns) /* the end may be written, what the last tries lost is lost */
+        tell_suspended(t, &p);
 }
 
 static void enter_phase(struct tracer *t, enum mt_phase phase, int error)

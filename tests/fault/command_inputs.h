@@ -66,9 +66,7 @@ struct input {
 
 static struct input inputs[8];
 static size_t n_inputs;
-static int captured[2]; /* stdout and stderr of a command */
-static int report;      /* the stderr of the test */
-static bool writers;    /* the commands that write files, or the others */
+static bool writers; /* the commands that write files, or the others */
 
 static uint8_t *read_whole(const char *name, size_t *out_n)
 {

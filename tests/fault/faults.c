@@ -7,16 +7,22 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-struct faults faults;
+struct faults faults, *faults_of_child;
 
+static bool is_child;
 static struct fault armed;
 static bool (*split)(struct fault *f);
 static atomic_bool counting;
@@ -27,7 +33,7 @@ static size_t output_bytes;
 static bool split_off(enum fault_kind kind, unsigned n)
 {
     atomic_store(&counting, false);
-    armed = (struct fault){kind, n, false};
+    armed = (struct fault){kind, n, false, false};
     if (split(&armed))
         split = NULL;
     atomic_store(&counting, true);
@@ -46,7 +52,8 @@ static bool fault(enum fault_kind kind)
         faults.sqlite_first[faults.n_sqlite_first++] = n;
     if (split && !split_off(kind, n))
         return false;
-    return kind == armed.kind && armed.n && (n == armed.n || (n > armed.n && armed.stays));
+    return kind == armed.kind && armed.n && armed.in_child == is_child &&
+           (n == armed.n || (n > armed.n && armed.stays));
 }
 
 static bool fails(enum fault_kind kind, int error)
@@ -165,12 +172,21 @@ SQLITE_CALL(const char *, create_filename,
             (const char *db, const char *journal, const char *wal, int n, const char **words),
             (db, journal, wal, n, words))
 
-/* ---- files ---- */
-
 #define REAL(name)                                                                                 \
     static __typeof__(&name) real;                                                                 \
     if (!real)                                                                                     \
     *(void **)&real = dlsym(RTLD_NEXT, #name)
+
+/* The shared memory beside a WAL. */
+void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off64_t offset)
+{
+    REAL(mmap64);
+    return flags & MAP_SHARED && fails(FAULT_MEMORY, ENOMEM)
+               ? MAP_FAILED
+               : real(at, bytes, protection, flags, fd, offset);
+}
+
+/* ---- files ---- */
 
 int open64(const char *path, int flags, ...)
 {
@@ -187,6 +203,12 @@ int open64(const char *path, int flags, ...)
     return real(path, flags, mode);
 }
 
+int openat64(int folder, const char *path, int flags, ...)
+{
+    REAL(openat64);
+    return fails(FAULT_READ, EMFILE) ? -1 : real(folder, path, flags);
+}
+
 ssize_t read(int fd, void *to, size_t bytes)
 {
     REAL(read);
@@ -197,6 +219,22 @@ ssize_t pread64(int fd, void *to, size_t bytes, off64_t at)
 {
     REAL(pread64);
     return fails(FAULT_READ, EIO) ? -1 : real(fd, to, bytes, at);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long n_to,
+                         const struct iovec *from, unsigned long n_from, unsigned long flags)
+{
+    REAL(process_vm_readv);
+    return fails(FAULT_READ, EFAULT) ? -1 : real(pid, to, n_to, from, n_from, flags);
+}
+
+long __real_syscall(long number, long a, long b, long c, long d);
+long __wrap_syscall(long number, long a, long b, long c, long d);
+
+long __wrap_syscall(long number, long a, long b, long c, long d)
+{
+    return number == SYS_getdents64 && fails(FAULT_READ, EIO) ? -1
+                                                              : __real_syscall(number, a, b, c, d);
 }
 
 ssize_t write(int fd, const void *from, size_t bytes)
@@ -239,6 +277,58 @@ int mkdir(const char *path, mode_t mode)
 {
     REAL(mkdir);
     return fails(FAULT_WRITE, ENOSPC) ? -1 : real(path, mode);
+}
+
+/* ---- calls ---- */
+
+int ioctl(int fd, unsigned long what, ...)
+{
+    va_list args;
+    void *argument;
+    REAL(ioctl);
+
+    va_start(args, what);
+    argument = va_arg(args, void *);
+    va_end(args);
+    return fails(FAULT_CALL, EIO) ? -1 : real(fd, what, argument);
+}
+
+int pipe(int ends[2])
+{
+    REAL(pipe);
+    return fails(FAULT_CALL, EMFILE) ? -1 : real(ends);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *user)
+{
+    REAL(pthread_create);
+    return fails(FAULT_CALL, EAGAIN) ? EAGAIN : real(thread, attributes, run, user);
+}
+
+pid_t fork(void)
+{
+    pid_t pid;
+    REAL(fork);
+
+    if (fails(FAULT_CALL, EAGAIN))
+        return -1;
+    pid = real();
+    if (pid == 0 && atomic_load(&counting)) {
+        is_child = true;
+        memset(&faults, 0, sizeof(faults));
+    }
+    return pid;
+}
+
+int execv(const char *path, char *const argv[])
+{
+    REAL(execv);
+    if (fails(FAULT_CALL, ENOMEM))
+        return -1;
+    if (faults_of_child)
+        *faults_of_child = faults;
+    return real(path, argv);
 }
 
 /* ---- streams, over the calls above ---- */

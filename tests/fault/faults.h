@@ -13,8 +13,10 @@
 enum fault_kind {
     FAULT_MEMORY,        /* malloc() and its family, pages: of the program and the library */
     FAULT_SQLITE_MEMORY, /* what SQLite takes */
-    FAULT_READ,          /* open(), fopen(), read(): EIO, or EMFILE for what opens */
+    FAULT_READ,          /* open(), fopen(), read(), a folder's names, another process's memory:
+                            EIO, or EMFILE for what opens */
     FAULT_WRITE,         /* write(), truncate(), sync(), rename(), mkdir(), stdout: ENOSPC */
+    FAULT_CALL,          /* ioctl(), pipe(), fork(), execv(), a thread */
     FAULT_KINDS
 };
 
@@ -36,9 +38,13 @@ void faults_install(void);
 
 struct fault {
     enum fault_kind kind;
-    unsigned n; /* the n-th call of that kind, from 1; 0 = none */
-    bool stays; /* and all after it */
+    unsigned n;    /* the n-th call of that kind, from 1; 0 = none */
+    bool stays;    /* and all after it */
+    bool in_child; /* counted, from 1, in what the command forks; in the command none fails */
 };
+
+/* Where a child of the command writes what was counted in it when it becomes a program. */
+extern struct faults *faults_of_child;
 
 /* From now on calls are counted, and the one of `f` fails. stdout is kept in memory. */
 void faults_begin(const struct fault *f);

@@ -189,6 +189,23 @@ static void marks_survive_a_full_disk(void **state)
     assert_int_equal(host_ask("SELECT count(*) FROM mark").integer, 200);
 }
 
+/* The end can be written again, before the file is tried again: it does not look whole. */
+static void a_sample_lost_before_the_end_is_told(void **state)
+{
+    tracer *t = NULL;
+
+    (void)state;
+    assert_int_equal(tracer_start(host_db, NULL, &t), TRACER_OK);
+    assert_int_equal(tracer_sample(t), TRACER_OK);
+    atomic_store(&for_good, false);
+    atomic_store(&countdown, 1);
+    assert_int_not_equal(tracer_sample(t), TRACER_OK);
+    assert_int_not_equal(tracer_stop(t), TRACER_OK);
+    assert_string_equal(host_ask("SELECT state FROM run").text, "stopped");
+    assert_non_null(strstr(host_ask("SELECT state_detail FROM run").text,
+                           "recording was suspended for a while"));
+}
+
 static void file_calls_fail_once(void **state)
 {
     (void)state;
@@ -300,6 +317,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(allocations_fail, host_begin, host_end),
         cmocka_unit_test_setup_teardown(killed_at_any_moment, host_begin, host_end),
         cmocka_unit_test_setup_teardown(marks_survive_a_full_disk, begin_faulty, host_end),
+        cmocka_unit_test_setup_teardown(a_sample_lost_before_the_end_is_told, begin_faulty,
+                                        host_end),
         cmocka_unit_test_setup_teardown(file_calls_fail_once, begin_faulty, host_end),
         cmocka_unit_test_setup_teardown(file_calls_fail_for_good, begin_faulty, host_end),
     };

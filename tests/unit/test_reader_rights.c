@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: another user reads in a folder that he may not write, of a name with any letters. */
+/* Description: another user reads in a folder that he may not write, of a name with any letters; a
+ * writer that was cut off is undone by who may write, not by a reader. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -54,10 +55,50 @@ static void a_folder_that_cannot_be_written_is_enough(void **state)
     chmod(folder, 0755);
 }
 
+/* Changes pages in the file itself, and ends before it knows whether they stay. */
+static void cut_off_in_a_change(void)
+{
+    sqlite3 *db;
+    int status;
+    pid_t child = fork();
+
+    if (child == 0) {
+        if (sqlite3_open(path, &db) ||
+            sqlite3_exec(db,
+                         "PRAGMA cache_size = 1; BEGIN; UPDATE level SET ws = 77;"
+                         "INSERT INTO string WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT "
+                         "i + 1 FROM n WHERE i < 20000) SELECT i, 'text ' || i FROM n",
+                         NULL, NULL, NULL))
+            _exit(1);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void a_change_that_was_cut_off_is_neither_read_nor_damage(void **state)
+{
+    tracer_reader *r = NULL;
+    struct seen s = {0};
+
+    (void)state;
+    cut_off_in_a_change();
+    assert_int_equal(tracer_reader_open(path, &r), TRACER_EDENIED);
+    assert_non_null(strstr(tracer_last_error(), "memtracer finish"));
+    assert_int_equal(tracer_file_finish(path), TRACER_OK);
+    r = opened();
+    assert_int_equal(
+        tracer_reader_query(r, "SELECT ws FROM vmmap WHERE type = 'heap'", NULL, 0, keep, &s),
+        TRACER_OK);
+    assert_int_equal(s.last.integer, 15);
+    tracer_reader_close(r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_folder_that_cannot_be_written_is_enough),
+        TEST(a_change_that_was_cut_off_is_neither_read_nor_damage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,11 +133,15 @@ static void pass_on(int signal)
 static const struct {
     int signal;
     void (*handler)(int);
-} handlers[] = {{SIGINT, SIG_IGN}, {SIGQUIT, SIG_IGN}, {SIGTERM, pass_on}, {SIGHUP, pass_on}};
+} handlers[] = {{SIGINT, SIG_IGN},
+                {SIGQUIT, SIG_IGN},
+                {SIGTERM, pass_on},
+                {SIGHUP, pass_on},
+                {SIGCHLD, SIG_DFL}}; /* where it is ignored, exit codes are lost */
 
 #define N_HANDLERS (sizeof(handlers) / sizeof(handlers[0]))
 
-/* What was ignored before (nohup) stays ignored. */
+/* An end that was ignored before (nohup) stays ignored. */
 static void hold_signals(struct sigaction *before)
 {
     struct sigaction action;
@@ -146,7 +150,7 @@ static void hold_signals(struct sigaction *before)
         memset(&action, 0, sizeof(action));
         action.sa_handler = handlers[i].handler;
         sigaction(handlers[i].signal, NULL, &before[i]);
-        if (before[i].sa_handler != SIG_IGN)
+        if (before[i].sa_handler != SIG_IGN || handlers[i].signal == SIGCHLD)
             sigaction(handlers[i].signal, &action, NULL);
     }
 }
@@ -166,12 +170,17 @@ static int wait_for(pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* True when the preload library said that recording began. */
+/* True when the preload library said that recording began, or what it said cannot be read: then the
+ * file says. */
 static bool read_report(int report)
 {
     char text[REPORT_BYTES];
     ssize_t n = read(report, text, sizeof(text) - 1);
 
+    if (n < 0 && errno != EAGAIN) { /* which is silence, too: a child holds the other end */
+        complain("run: whether recording began cannot be told: %s", strerror(errno));
+        return true;
+    }
     text[n > 0 ? n : 0] = '\0';
     if (!strcmp(text, REPORT_OK))
         return true;
@@ -238,34 +247,43 @@ static void finish(const struct launch *l, pid_t pid, int report, struct launche
         warn_without_sample(out->file);
 }
 
+/* The program, −1 and errno where it could not be started. */
+static pid_t fork_program(const struct launch *l, const struct program *p,
+                          const struct libraries *ours, int report)
+{
+    struct sigaction before[N_HANDLERS];
+    pid_t pid;
+
+    hold_signals(before);
+    pid = fork();
+    if (pid > 0)
+        return pid;
+    restore_signals(before);
+    if (pid == 0)
+        become_program(l, p, ours, report);
+    return -1;
+}
+
 static int start(const struct launch *l, const struct program *p, const struct libraries *ours,
                  struct launched *out)
 {
-    struct sigaction before[N_HANDLERS];
-    int report[2];
-    pid_t pid;
+    int report[2] = {-1, -1}, error;
+    pid_t pid = -1;
 
-    if (pipe(report) || fcntl(report[0], F_SETFD, FD_CLOEXEC) ||
-        fcntl(report[0], F_SETFL, O_NONBLOCK)) {
-        complain("run: %s", strerror(errno));
-        return TOOL_ENVIRONMENT;
-    }
-    hold_signals(before);
-    pid = fork();
-    if (pid == 0) {
-        restore_signals(before);
-        become_program(l, p, ours, report[1]);
-    }
+    if (!pipe(report) && !fcntl(report[0], F_SETFD, FD_CLOEXEC) &&
+        !fcntl(report[0], F_SETFL, O_NONBLOCK))
+        pid = fork_program(l, p, ours, report[1]);
+    error = errno;
     close(report[1]);
-    if (pid < 0) {
-        complain("run: %s", strerror(errno));
-        return TOOL_ENVIRONMENT;
+    if (pid > 0) {
+        child_pid = pid;
+        out->exit_code = wait_for(pid);
+        finish(l, pid, report[0], out);
+    } else {
+        complain("run: %s: cannot be started: %s", p->file, strerror(error));
     }
-    child_pid = pid;
-    out->exit_code = wait_for(pid);
-    finish(l, pid, report[0], out);
     close(report[0]);
-    return TOOL_OK;
+    return pid > 0 ? TOOL_OK : TOOL_ENVIRONMENT;
 }
 
 /* A folder that cannot take the file and its -wal: better said before than after. */

@@ -13,6 +13,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "../out_file.h"
 #include "../screen.h"
 
 static struct termios before;
@@ -93,7 +94,7 @@ void screen_drop_file(char *path)
 {
     if (!path)
         return;
-    unlink(path);
+    out_file_drop(path);
     *strrchr(path, '/') = '\0';
     rmdir(path);
     free(path);
