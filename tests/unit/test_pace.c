@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/os/os.h"
 #include "source/linux/pace.h"
 
 static void B02_B04_slices_go_to_the_time_aimed_at(void **state)
@@ -47,12 +48,29 @@ static void a_small_call_says_nothing_of_a_large_one(void **state)
     assert_int_equal(s.units, 250);
 }
 
+static void what_was_done_without_the_lock_is_a_gap(void **state)
+{
+    const int64_t held_ns = INT64_C(100000000000); /* longer than this thread may wait for a core */
+    struct mt_pace p = {.held_ns = held_ns, .gap_from_ns = INT64_MAX};
+
+    (void)state;
+    p.ended_ns = mt_os_monotonic_ns();
+    mt_pace_begin(&p);
+    assert_int_equal(p.held_ns, held_ns);
+    mt_pace_end(&p);
+    assert_true(p.held_ns >= held_ns && p.ended_ns >= p.begun_ns);
+    p.ended_ns = mt_os_monotonic_ns() - p.held_ns;
+    mt_pace_begin(&p);
+    assert_int_equal(p.held_ns, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(B02_B04_slices_go_to_the_time_aimed_at),
         cmocka_unit_test(slices_stay_in_their_bounds),
         cmocka_unit_test(a_small_call_says_nothing_of_a_large_one),
+        cmocka_unit_test(what_was_done_without_the_lock_is_a_gap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

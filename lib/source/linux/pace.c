@@ -22,13 +22,16 @@
 void mt_pace_begin(struct mt_pace *p)
 {
     p->begun_ns = mt_os_monotonic_ns();
+    if (p->begun_ns - p->ended_ns >= p->held_ns)
+        p->held_ns = 0;
 }
 
 int64_t mt_pace_end(struct mt_pace *p)
 {
-    int64_t ns = mt_os_monotonic_ns() - p->begun_ns;
+    int64_t now_ns = mt_os_monotonic_ns(), ns = now_ns - p->begun_ns;
     struct timespec gap = {0, 0};
 
+    p->ended_ns = now_ns;
     p->held_ns += ns;
     if (p->held_ns < (p->gap_from_ns ? p->gap_from_ns : GAP_FROM_NS))
         return ns;

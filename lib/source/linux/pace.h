@@ -7,12 +7,13 @@
 #include <stdint.h>
 
 struct mt_pace {
-    int64_t begun_ns;
+    int64_t begun_ns, ended_ns;
     int64_t held_ns;     /* since the last gap */
     int64_t gap_from_ns; /* held_ns that calls for a gap; 0 = the default */
 };
 
-/* Around one system call that holds the lock. The end returns its time and may sleep. */
+/* Around one system call that holds the lock. The end returns its time and may sleep; what was done
+ * without the lock since the last call is a gap, too. */
 void mt_pace_begin(struct mt_pace *p);
 int64_t mt_pace_end(struct mt_pace *p);
 
