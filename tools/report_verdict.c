@@ -55,6 +55,7 @@ static void put_steps(FILE *out, const tracer_verdict *v)
     fputs("<details><summary>steps it is judged by</summary><div class=\"wide\" tabindex=\"0\" "
           "role=\"region\" "
           "aria-label=\"steps\"><table id=\"judged\">"
+          "<caption>Steps that the verdict goes by</caption>"
           "<thead><tr><th scope=\"col\">type</th><th scope=\"col\">t_s</th>"
           "<th scope=\"col\">bytes</th><th scope=\"col\">kept</th></tr></thead>\n<tbody>\n",
           out);
