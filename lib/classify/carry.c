@@ -14,6 +14,17 @@ static bool same_pages_expected(const struct mt_interval *a, const struct mt_int
            a->protection == b->protection;
 }
 
+/* The interval of `before` that is where `now` is and of its shape, NULL = there is none. `*i` is
+ * where the search for its neighbour below ended. */
+static const struct mt_interval *same_in(const struct mt_interval_list *before, uint32_t *i,
+                                         const struct mt_interval *now)
+{
+    while (*i < before->n && before->items[*i].base < now->base)
+        (*i)++;
+    return *i < before->n && same_pages_expected(&before->items[*i], now) ? &before->items[*i]
+                                                                          : NULL;
+}
+
 void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval_list *after,
                        enum mt_carry how)
 {
@@ -21,14 +32,9 @@ void mt_classify_carry(const struct mt_interval_list *before, struct mt_interval
 
     for (uint32_t j = 0; j < after->n; j++) {
         struct mt_interval *now = &after->items[j];
-        const struct mt_interval *old;
+        const struct mt_interval *old = same_in(before, &i, now);
 
-        while (i < before->n && before->items[i].base < now->base)
-            i++;
-        if (i == before->n)
-            break;
-        old = &before->items[i];
-        if (!same_pages_expected(old, now))
+        if (!old)
             continue;
         now->restless = old->restless;
         if (now->pages.known)
@@ -63,14 +69,9 @@ void mt_classify_note_restless(const struct mt_interval_list *before,
 
     for (uint32_t j = 0; j < after->n; j++) {
         struct mt_interval *now = &after->items[j];
-        const struct mt_interval *old;
+        const struct mt_interval *old = same_in(before, &i, now);
 
-        while (i < before->n && before->items[i].base < now->base)
-            i++;
-        if (i == before->n)
-            break;
-        old = &before->items[i];
-        if (!same_pages_expected(old, now))
+        if (!old)
             continue;
         now->restless = old->restless;
         if (now->stale || !now->pages.known || !old->pages.known)
