@@ -143,8 +143,12 @@ static bool is_read_at_once(struct mt_smaps *s, const char *text)
 {
     struct mt_region r = {.base = 0x100000, .end = 0x40000000};
 
+    bool at_once;
+
     mt_smaps_open(s, &r);
-    return mt_smaps_body(s, text, strlen(text)) > 0;
+    at_once = mt_smaps_body(s, text, strlen(text)) > 0;
+    mt_smaps_open(s, NULL);
+    return at_once;
 }
 
 #define RECORD(rss, anonymous, swap)                                                               \
@@ -181,6 +185,7 @@ static void a_record_of_another_shape_is_not(void **state)
         "Rss:                  12 kB\nVmFlags: rd\n",
         "",
     };
+    struct mt_region r = {.base = 0x100000, .end = 0x40000000};
     struct mt_smaps s = {.region = NULL};
     char cut[sizeof(record)];
 
@@ -194,8 +199,10 @@ static void a_record_of_another_shape_is_not(void **state)
         assert_false(is_read_at_once(&s, cut));
     }
     assert_true(is_read_at_once(&s, record));
+    mt_smaps_open(&s, &r);
     mt_smaps_line(&s, "Rss: 4 kB", 9);
     assert_int_equal(mt_smaps_body(&s, record, strlen(record)), 0); /* in the middle of one */
+    mt_smaps_open(&s, NULL);
 }
 
 static void a_record_of_too_many_lines_teaches_nothing(void **state)
