@@ -25,7 +25,7 @@
 /* One region can hold the lock for many milliseconds here, which no gap makes shorter. Gaps are for
  * the many short reads; each costs what reading several regions does, and after 4 ms the kernel
  * hands the lock to who waits. */
-#define SMAPS_GAP_FROM_NS 2000000
+#define SMAPS_GAP_FROM_NS 4000000
 
 static int count_pages(struct mt_source *source, const struct mt_snapshot *snapshot,
                        struct mt_interval *intervals, uint32_t n_intervals, uint32_t *next,
