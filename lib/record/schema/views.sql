@@ -245,8 +245,8 @@ close AS (
     SELECT r.*, s.t_ns AS at_ns, s.flags, lag(s.t_ns) OVER w AS last_ns,
            r.tick - lag(r.tick) OVER w AS gap, lag(r.island) OVER w AS last_island,
            min(r.rise, lag(r.rise) OVER w) AS smaller
-    FROM r JOIN sample s ON s.id = (SELECT p.id FROM sample p -- thinning may have left a later one
-                                    WHERE p.run = r.run AND p.id >= r.sample ORDER BY p.id LIMIT 1)
+    FROM r JOIN sample s ON s.id = ( -- thinning may have left a later one; +: found by its key
+        SELECT p.id FROM sample p WHERE +p.run = r.run AND p.id >= r.sample ORDER BY p.id LIMIT 1)
     WHERE r.rise >= max(r.typical, (SELECT value FROM setting WHERE name = 'min_step_bytes')) / 16
     WINDOW w AS (PARTITION BY r.run, r.type_id ORDER BY r.block)),
 big AS (
