@@ -331,19 +331,7 @@ int execv(const char *path, char *const argv[])
     return real(path, argv);
 }
 
-/* ---- streams, over the calls above ---- */
-
-static ssize_t stream_read(void *cookie, char *to, size_t bytes)
-{
-    return read((int)(intptr_t)cookie, to, bytes);
-}
-
-static ssize_t stream_write(void *cookie, const char *from, size_t bytes)
-{
-    ssize_t n = write((int)(intptr_t)cookie, from, bytes);
-
-    return n < 0 ? 0 : n;
-}
+/* ---- */
 
 /* Of a cookie, 0 is the error. */
 static ssize_t output_write(void *cookie, const char *from, size_t bytes)
@@ -355,30 +343,6 @@ static ssize_t output_write(void *cookie, const char *from, size_t bytes)
     output_bytes += bytes;
     return (ssize_t)bytes;
 }
-
-static int stream_close(void *cookie)
-{
-    return close((int)(intptr_t)cookie);
-}
-
-static FILE *stream(int fd, const char *mode)
-{
-    const cookie_io_functions_t calls = {stream_read, stream_write, NULL, stream_close};
-
-    return fopencookie((void *)(intptr_t)fd, mode, calls);
-}
-
-FILE *fopen64(const char *path, const char *mode)
-{
-    int flags = *mode == 'r' ? O_RDONLY : O_WRONLY | O_CREAT | O_TRUNC, fd;
-
-    if (strchr(mode, 'x'))
-        flags |= O_EXCL;
-    fd = open64(path, flags, 0666);
-    return fd < 0 ? NULL : stream(fd, mode);
-}
-
-/* ---- */
 
 void faults_install(void)
 {

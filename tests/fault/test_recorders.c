@@ -10,13 +10,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <cmocka.h>
 
 #include "command_call.h"
-
-#define TARGET_BYTES (8u << 20)
+#include "recorder_target.h"
 
 struct command {
     const char *line; /* @ is the process that is looked at */
@@ -35,41 +32,6 @@ static const struct command commands[] = {
 
 static const char said[] = "said\n";
 #define SAID_CODE 7
-
-/* ---- the process that is looked at ---- */
-
-static pid_t target;
-
-static int be_target(int ready)
-{
-    char *p = mmap(NULL, TARGET_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    memset(p, 1, TARGET_BYTES);
-    if (write(ready, "", 1) != 1)
-        return 1;
-    for (;;)
-        pause();
-}
-
-static void start_target(void)
-{
-    int ready[2];
-    char fd[12], byte;
-
-    if (pipe(ready))
-        abort();
-    target = fork();
-    if (target == 0) {
-        snprintf(fd, sizeof(fd), "%d", ready[1]);
-        execl("/proc/self/exe", "test_recorders", "target", fd, NULL);
-        abort();
-    }
-    if (read(ready[0], &byte, 1) != 1)
-        abort();
-    close(ready[0]);
-    close(ready[1]);
-}
 
 /* What it waits for is nothing here. */
 bool __wrap_platform_wait(int64_t ns);
