@@ -72,6 +72,30 @@ static void memory_without_access_and_memory_given_back(void **state)
     munmap(lazy, N_PAGES * page);
 }
 
+/* A call that finds nothing is quick whatever it passes over: were the next larger for it, it would
+ * hold the lock for milliseconds where tables are full. */
+static void empty_memory_does_not_lengthen_calls(void **state)
+{
+    const struct mt_scan *scan = &((struct mt_linux_source *)(void *)source)->count.scan;
+    const uint64_t pages = 4 * N_PAGES, n = 64;
+    uint64_t before;
+    char *p;
+
+    (void)state;
+    if (!can_scan())
+        skip();
+    p = map_anonymous(n * pages);
+    list(false);
+    before = scan->dense.units;
+    for (uint64_t i = 0; i < n; i++) {
+        struct mt_interval v = count(p + i * pages * page, pages);
+
+        assert_pages(&v, MT_PAGE_RESIDENT, 0);
+    }
+    assert_int_equal(scan->dense.units, before);
+    munmap(p, n * pages * page);
+}
+
 static void guard_markers(void **state)
 {
     struct mt_interval v;
@@ -344,6 +368,7 @@ int main(void)
         cmocka_unit_test(anonymous_memory),
         cmocka_unit_test(pages_of_zeros_are_no_memory),
         cmocka_unit_test(memory_without_access_and_memory_given_back),
+        cmocka_unit_test(empty_memory_does_not_lengthen_calls),
         cmocka_unit_test(guard_markers),
         cmocka_unit_test(huge_pages),
         cmocka_unit_test(pieces_add_up),

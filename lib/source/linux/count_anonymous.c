@@ -18,6 +18,9 @@
 /* Half a megabyte of pages listed one by one costs the kernel what another call does. */
 #define ALONG_BYTES (UINT64_C(512) << 10)
 
+/* Address space without tables that one call passes over at most. */
+#define EMPTY_BYTES (UINT64_C(16) << 30)
+
 void mt_count_forget(struct mt_interval *intervals, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -120,6 +123,11 @@ static void note_interval(struct mt_count *c, const struct mt_interval *v)
         *note = 0;
 }
 
+static bool is_sparse(struct mt_count *c, const struct mt_interval *v)
+{
+    return *note_of(c, v->base) == v->base;
+}
+
 static bool is_reserved(const struct mt_count *c, const struct mt_interval *v)
 {
     return c->snapshot->regions[v->region].protection == 0;
@@ -136,11 +144,12 @@ static bool wants_rest(struct mt_count *c, uint32_t i, uint32_t end)
 {
     while (i + 1 < end && goes_along(c, &c->intervals[i]))
         i++;
-    return c->own && *note_of(c, c->intervals[i].base) != c->intervals[i].base;
+    return c->own && !is_sparse(c, &c->intervals[i]);
 }
 
-/* Whether most of what the step from `at` covered is resident; the next pages of an interval that
- * was not done will be alike. */
+/* What the step from `at` tells of the calls to come: the next pages of an interval that was not
+ * done will be alike, and where there was nothing, a call may go further than tables would allow.
+ */
 static void note_density(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end, bool rest)
 {
     uint64_t mapped = 0, listed = 0;
@@ -154,27 +163,41 @@ static void note_density(struct mt_count *c, uint64_t at, uint32_t i, uint32_t e
     for (uint32_t k = 0; k < c->scan.n; k++)
         listed += c->scan.regions[k].end - c->scan.regions[k].start;
     c->dense = c->own && (rest ? listed < mapped / 2 : listed > mapped / 2);
+    c->empty_bytes = !rest && listed == 0 ? c->scan.next - at : 0;
+    if (rest && listed < mapped)
+        mt_scan_learn_rest(&c->scan, mapped - listed);
+}
+
+/* Mapped bytes of one call. Within an interval, a stretch without pages may grow fourfold. */
+static uint64_t call_bytes(const struct mt_count *c, bool within, bool rest)
+{
+    uint64_t bytes = rest ? c->scan.dense.units : c->scan.bytes.units;
+    uint64_t empty = c->empty_bytes < EMPTY_BYTES / 4 ? 4 * c->empty_bytes : EMPTY_BYTES;
+
+    if (within && !rest && empty > bytes)
+        bytes = empty;
+    return bytes / c->pagemap.page_bytes * c->pagemap.page_bytes;
 }
 
 /* Where a call that begins at `at`, in interval `i`, should end: so many mapped bytes further, or
  * where the other way of asking is better. Holes cost nothing and are not counted, nor are
- * reservations; where they have pages the limit on pages holds. */
+ * reservations: where these have pages the limit on pages holds, and a scan for the rest, which has
+ * no such limit, counts those it does not know to be empty. */
 static uint64_t slice_end(struct mt_count *c, uint64_t at, uint32_t i, uint32_t end, bool rest)
 {
-    uint64_t page = c->pagemap.page_bytes;
-    uint64_t left = (rest ? c->scan.dense.units : c->scan.bytes.units) / page * page;
+    uint64_t left = call_bytes(c, at > c->intervals[i].base, rest);
 
     for (;; i++) {
         const struct mt_interval *v = &c->intervals[i];
         uint64_t from = at > v->base ? at : v->base;
-        bool reserved = is_reserved(c, v);
+        bool costs = !is_reserved(c, v) || (rest && !is_sparse(c, v));
 
-        if (!reserved && v->end - from >= left)
+        if (costs && v->end - from >= left)
             return from + left;
         if (i + 1 == end ||
             (!goes_along(c, &c->intervals[i + 1]) && wants_rest(c, i + 1, end) != rest))
             return v->end;
-        left -= reserved ? 0 : v->end - from;
+        left -= costs ? v->end - from : 0;
     }
 }
 

@@ -12,6 +12,9 @@
 
 #define MIB (UINT64_C(1) << 20)
 
+/* Where pages were given back, the tables for so much that are left take 100 µs to walk. */
+#define EMPTY_TABLES_BYTES (512 * MIB)
+
 static bool accepts(const struct mt_scan *s, uint64_t categories)
 {
     struct mt_scan_arg arg = {
@@ -28,7 +31,7 @@ static bool accepts(const struct mt_scan *s, uint64_t categories)
 void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace)
 {
     *s = (struct mt_scan){.fd = fd, .regions = regions, .pace = pace};
-    s->bytes = (struct mt_slice){16 * MIB, MIB, 16384 * MIB};
+    s->bytes = (struct mt_slice){16 * MIB, MIB, EMPTY_TABLES_BYTES};
     s->pages = (struct mt_slice){8192, 1024, 65536};
     s->dense = s->bytes;
     if (fd < 0)
@@ -37,25 +40,17 @@ void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, str
     s->guards = s->works && accepts(s, MT_SCAN_GUARD);
 }
 
-static uint64_t pages_found(const struct mt_scan *s, uint32_t n)
+static uint64_t pages_found(const struct mt_scan *s, uint64_t but)
 {
     uint64_t bytes = 0;
 
-    for (uint32_t i = 0; i < n; i++)
-        bytes += s->regions[i].end - s->regions[i].start;
+    for (uint32_t i = 0; i < s->n; i++)
+        bytes += s->regions[i].categories & but ? 0 : s->regions[i].end - s->regions[i].start;
     return bytes / mt_os_page_bytes();
 }
 
-/* A slice of address space may hold holes, which cost nothing: no more is learned from it than
- * was meant to be mapped. */
-static void adapt(struct mt_scan *s, uint64_t covered, uint64_t found, int64_t ns)
-{
-    mt_slice_adapt(&s->bytes, covered < s->bytes.units ? covered : s->bytes.units, ns);
-    mt_slice_adapt(&s->pages, found, ns);
-}
-
-/* Returns the number of ranges and the time, -1 when the kernel refuses. */
-static int ask(struct mt_scan *s, struct mt_scan_arg *arg, int64_t *out_ns)
+/* Returns the number of ranges, -1 when the kernel refuses. */
+static int ask(struct mt_scan *s, struct mt_scan_arg *arg)
 {
     int n;
 
@@ -66,7 +61,7 @@ static int ask(struct mt_scan *s, struct mt_scan_arg *arg, int64_t *out_ns)
                        (s->guards ? MT_SCAN_GUARD : 0);
     mt_pace_begin(s->pace);
     n = ioctl(s->fd, MT_SCAN_IOCTL, arg);
-    *out_ns = mt_pace_end(s->pace);
+    s->ns = mt_pace_end(s->pace);
     if (n < 0)
         mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
     s->n = n > 0 ? (uint32_t)n : 0;
@@ -82,15 +77,15 @@ int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any)
         .max_pages = s->pages.units,
         .category_anyof_mask = any,
     };
-    uint64_t found;
-    int64_t ns;
+    uint64_t covered;
 
-    if (ask(s, &arg, &ns) < 0)
+    if (ask(s, &arg) < 0)
         return TRACER_EIO;
-    found = pages_found(s, s->n);
-    if (found >= arg.max_pages)
+    if (pages_found(s, 0) >= arg.max_pages)
         s->next = s->regions[s->n - 1].end;
-    adapt(s, s->next - start, found, ns);
+    covered = s->next - start;
+    mt_slice_adapt(&s->bytes, covered < s->bytes.units ? covered : s->bytes.units, s->ns);
+    mt_slice_adapt(&s->pages, pages_found(s, MT_SCAN_HUGE), s->ns);
     return TRACER_OK;
 }
 
@@ -103,14 +98,13 @@ int mt_scan_rest(struct mt_scan *s, uint64_t start, uint64_t end)
         .category_inverted = MT_SCAN_PRESENT,
         .category_anyof_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE,
     };
-    uint64_t covered;
-    int64_t ns;
 
-    if (ask(s, &arg, &ns) < 0)
-        return TRACER_EIO;
-    covered = s->next - start;
-    mt_slice_adapt(&s->dense, covered < s->dense.units ? covered : s->dense.units, ns);
-    return TRACER_OK;
+    return ask(s, &arg) < 0 ? TRACER_EIO : TRACER_OK;
+}
+
+void mt_scan_learn_rest(struct mt_scan *s, uint64_t resident)
+{
+    mt_slice_adapt(&s->dense, resident, s->ns);
 }
 
 void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes)

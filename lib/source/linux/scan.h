@@ -20,12 +20,13 @@ struct mt_scan {
     struct mt_scan_region *regions; /* room for MT_SCAN_REGIONS */
     struct mt_pace *pace;
     struct mt_slice bytes; /* mapped bytes of one call */
-    struct mt_slice pages; /* matching pages of one call */
+    struct mt_slice pages; /* matching pages of one call; learned from small ones */
     struct mt_slice dense; /* mapped bytes of one call that asks for what is missing */
 
     /* what the last step found */
     uint32_t n;    /* of regions */
     uint64_t next; /* where to go on */
+    int64_t ns;    /* it took */
 };
 
 /* Tries what the kernel can. */
@@ -38,6 +39,10 @@ int mt_scan_step(struct mt_scan *s, uint64_t start, uint64_t end, uint64_t any);
 /* The same the other way round: fills `regions` with all that is not plainly resident small pages.
  * What has no mapping is in neither, so the caller must know what is mapped. */
 int mt_scan_rest(struct mt_scan *s, uint64_t start, uint64_t end);
+
+/* After it: so many of its bytes were resident in small pages. Only these tell what a call of full
+ * tables will take; tables that were never made cost nothing. */
+void mt_scan_learn_rest(struct mt_scan *s, uint64_t resident);
 
 /* Adds `bytes` of one region's kind to the counts of private anonymous memory. */
 void mt_scan_add(struct mt_pages *pages, uint64_t categories, uint64_t bytes);
