@@ -46,9 +46,12 @@ int moment_run(struct answer *a, int64_t run, int64_t *out_run)
 static int try_sample(struct answer *a, const char *text, struct moment *out, bool *out_found)
 {
     char *end;
-    int64_t id = strtoll(text + 1, &end, 10);
+    int64_t id;
 
-    if (text[0] != '#' || end == text + 1 || *end)
+    if (text[0] != '#')
+        return TOOL_OK;
+    id = strtoll(text + 1, &end, 10);
+    if (end == text + 1 || *end)
         return TOOL_OK;
     answer_bind(a, id);
     answer_bind(a, out->run);

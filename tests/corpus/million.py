@@ -3,7 +3,8 @@
 """Time and memory for a long series: million.py MEMTRACER [--samples N]
 
 Writes N samples of six types, imports and judges them, reads all of each view, and prints what
-that took (of views what took a tenth of a second). Nothing is asserted but that the leak which is in them is found: times belong to the machine.
+that took (of views what took a tenth of a second). Nothing is asserted but that the leak which is
+in them is found: times belong to the machine.
 """
 import argparse
 import os
