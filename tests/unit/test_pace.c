@@ -64,6 +64,23 @@ static void what_was_done_without_the_lock_is_a_gap(void **state)
     assert_int_equal(p.held_ns, 0);
 }
 
+/* The next call waits for what is missing of a gap as long as the hold; the last one of a look does
+ * not, for nobody waits behind it. */
+static void a_gap_comes_before_the_next_call(void **state)
+{
+    struct mt_pace p = {.gap_from_ns = 1000000, .held_ns = 1500000};
+    int64_t ended_ns;
+
+    (void)state;
+    p.begun_ns = mt_os_monotonic_ns();
+    mt_pace_end(&p);
+    assert_true(p.held_ns >= 1500000);
+    ended_ns = p.ended_ns;
+    mt_pace_begin(&p);
+    assert_true(p.begun_ns - ended_ns >= 1500000);
+    assert_int_equal(p.held_ns, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -71,6 +88,7 @@ int main(void)
         cmocka_unit_test(slices_stay_in_their_bounds),
         cmocka_unit_test(a_small_call_says_nothing_of_a_large_one),
         cmocka_unit_test(what_was_done_without_the_lock_is_a_gap),
+        cmocka_unit_test(a_gap_comes_before_the_next_call),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

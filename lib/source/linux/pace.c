@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* source/linux: gaps between holds of the address-space lock, and the size of one hold.
- * In: begin and end of a system call. Out: its time; a sleep when the holds add up.
+ * In: begin and end of a system call. Out: its time; a sleep before the next when holds add up.
  * Called by lines.c, scan.c and pagemap.c. Must not sleep while nothing was held.
  * Uses: nanosleep. */
 #define _GNU_SOURCE
@@ -19,25 +19,32 @@
 
 #define SLICE_NS 100000
 
+/* The gap is made before the next call and not after the last: what else there is to do is a gap as
+ * well, and a look whose last call makes it due ends without one. */
 void mt_pace_begin(struct mt_pace *p)
 {
-    p->begun_ns = mt_os_monotonic_ns();
-    if (p->begun_ns - p->ended_ns >= p->held_ns)
+    int64_t now_ns = mt_os_monotonic_ns(), idle_ns = now_ns - p->ended_ns;
+    int64_t gap_ns = p->held_ns < GAP_MOST_NS ? p->held_ns : GAP_MOST_NS;
+
+    p->begun_ns = now_ns;
+    if (idle_ns >= gap_ns) {
         p->held_ns = 0;
+    } else if (p->held_ns >= (p->gap_from_ns ? p->gap_from_ns : GAP_FROM_NS)) {
+        struct timespec gap = {0, (long)(gap_ns - idle_ns)};
+
+        nanosleep(&gap, NULL);
+        p->held_ns = 0;
+        p->begun_ns = mt_os_monotonic_ns();
+    }
 }
 
 int64_t mt_pace_end(struct mt_pace *p)
 {
-    int64_t now_ns = mt_os_monotonic_ns(), ns = now_ns - p->begun_ns;
-    struct timespec gap = {0, 0};
+    int64_t ns;
 
-    p->ended_ns = now_ns;
+    p->ended_ns = mt_os_monotonic_ns();
+    ns = p->ended_ns - p->begun_ns;
     p->held_ns += ns;
-    if (p->held_ns < (p->gap_from_ns ? p->gap_from_ns : GAP_FROM_NS))
-        return ns;
-    gap.tv_nsec = (long)(p->held_ns < GAP_MOST_NS ? p->held_ns : GAP_MOST_NS);
-    nanosleep(&gap, NULL);
-    p->held_ns = 0;
     return ns;
 }
 

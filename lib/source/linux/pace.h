@@ -12,8 +12,8 @@ struct mt_pace {
     int64_t gap_from_ns; /* held_ns that calls for a gap; 0 = the default */
 };
 
-/* Around one system call that holds the lock. The end returns its time and may sleep; what was done
- * without the lock since the last call is a gap, too. */
+/* Around one system call that holds the lock. The begin sleeps when a gap is due; what was done
+ * without the lock since the last call is one, too. The end returns the time of the call. */
 void mt_pace_begin(struct mt_pace *p);
 int64_t mt_pace_end(struct mt_pace *p);
 
