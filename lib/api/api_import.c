@@ -29,7 +29,7 @@ struct tracer_import {
     struct mt_run_info info;
     struct mt_levels levels;
     struct mt_counters counters;
-    uint32_t n_regions;
+    int64_t n_regions; /* -1 = unknown */
     uint32_t n_types; /* of the series' own */
     uint64_t n_samples;
     int64_t last_ns; /* of the newest sample */
@@ -61,6 +61,7 @@ static void set_facts(tracer_import *i, const tracer_import_options *o)
     i->facts.cgroup_limit_bytes = o->limit_bytes > 0 ? o->limit_bytes : -1;
     i->facts.host_memory_bytes = i->facts.address_limit_bytes = i->facts.data_limit_bytes = -1;
     i->facts.parent_pid = i->facts.process_start_ns = -1;
+    i->n_regions = -1;
     i->facts.max_regions = o->max_regions > 0 ? o->max_regions : -1;
     i->info.label = i->label;
     i->info.interval_ms = o->interval_ms ? o->interval_ms : 1000;
@@ -169,7 +170,7 @@ int tracer_import_counter(tracer_import *i, const char *name, uint64_t value)
     if (!i || !name)
         return mt_error_set(TRACER_EINVAL, "tracer_import_counter: an argument is missing");
     if (!strcmp(name, "regions")) {
-        i->n_regions = (uint32_t)value;
+        i->n_regions = value <= INT64_MAX ? (int64_t)value : -1;
         return TRACER_OK;
     }
     for (int c = 0; c < MT_COUNTER_CAPACITY; c++)

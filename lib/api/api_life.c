@@ -85,6 +85,8 @@ int tracer_start(const char *path, const tracer_options *options, tracer **out)
     if (error)
         goto fail;
     mt_os_library_pin();
+    if (!t->options.pid)
+        mt_claim_symbols_find(&t->symbols);
     error = start_thread(t);
     if (error)
         goto fail;

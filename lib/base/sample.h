@@ -35,7 +35,7 @@ struct mt_sample {
     int64_t cost_wall_ns; /* of this tick; -1 = unknown */
     int64_t cost_cpu_ns;  /* of the sampler thread since the sample before; -1 = unknown */
     uint64_t own_bytes;
-    uint32_t n_regions;    /* mappings as the OS lists them */
+    int64_t n_regions;     /* mappings as the OS listed them last, -1 = never */
     const char *allocator; /* who serves malloc, a constant; NULL = not known in this sample */
     const struct mt_levels *levels;
     const struct mt_counters *counters;

@@ -7,6 +7,7 @@
 
 #include "base/region.h"
 #include "base/snapshot.h"
+#include "claim/symbols.h"
 
 struct mt_claim_set {
     struct mt_claim *claims;
@@ -36,9 +37,10 @@ void mt_claim_add(struct mt_claim_set *set, const struct mt_claim *claim);
 
 struct mt_claimer; /* the providers of this OS for one process, with what they remember */
 
-/* pid 0 = this process. Called in the sampler thread. Never fails for lack of knowledge: what
- * cannot be known is not claimed. */
-int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out);
+/* pid 0 = this process, of which `symbols` are. Called in the sampler thread. Never fails for lack
+ * of knowledge: what cannot be known is not claimed. */
+int mt_claimer_open(uint32_t pid, const struct mt_claim_symbols *symbols,
+                    struct mt_strings *strings, struct mt_claimer **out);
 void mt_claimer_close(struct mt_claimer *c);
 
 /* Empties the set and fills it anew for this snapshot. */

@@ -270,7 +270,7 @@ static void take_sample(void *user, sqlite3_value **columns)
     struct row row = {sqlite3_value_int64(columns[0]),
                       f->start_ns + time_of(sqlite3_value_int64(columns[1])),
                       f->start_ns + time_of(sqlite3_value_int64(columns[2])),
-                      ticks_of(sqlite3_value_int64(columns[3])), sqlite3_value_int64(columns[4])};
+                      ticks_of(sqlite3_value_int64(columns[3])), mt_series_value(columns[4])};
 
     add_row(f, &row);
 }

@@ -105,6 +105,9 @@ struct mt_series_extremes {
 };
 #define MT_SERIES_EXTREMES ((struct mt_series_extremes){INT64_MIN, INT64_MIN, true})
 
+/* A value within what can be judged; MT_VERDICT_UNKNOWN for NULL. */
+int64_t mt_series_value(sqlite3_value *column);
+
 void mt_series_take(struct mt_series_extremes *e, int64_t value);
 void mt_series_put(const struct mt_series_extremes *e, unsigned per_slot, int64_t *out);
 

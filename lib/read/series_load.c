@@ -23,7 +23,7 @@ struct loading {
     int64_t *values, *sizes;
 };
 
-static int64_t integer(sqlite3_value *column)
+int64_t mt_series_value(sqlite3_value *column)
 {
     return sqlite3_value_type(column) == SQLITE_NULL ? MT_VERDICT_UNKNOWN
                                                      : mt_series_bytes(sqlite3_value_int64(column));
@@ -35,12 +35,12 @@ static int64_t value_of(const struct loading *l, sqlite3_value **columns)
     int64_t ws;
 
     if (l->measure == TRACER_MEASURE_SIZE)
-        return integer(columns[SIZE]);
+        return mt_series_value(columns[SIZE]);
     if (l->measure == TRACER_MEASURE_COMMITTED)
-        return integer(columns[COMMITTED]);
-    ws = integer(columns[WS]);
+        return mt_series_value(columns[COMMITTED]);
+    ws = mt_series_value(columns[WS]);
     if (ws == MT_VERDICT_UNKNOWN)
-        return l->has_ws ? MT_VERDICT_UNKNOWN : integer(columns[COMMITTED]);
+        return l->has_ws ? MT_VERDICT_UNKNOWN : mt_series_value(columns[COMMITTED]);
     return ws + mt_series_bytes(sqlite3_value_int64(columns[SWAP])); /* NULL reads 0 */
 }
 
@@ -95,7 +95,7 @@ static void take_row(void *user, sqlite3_value **columns)
     if (l->slot < l->end && sample <= l->s->slots[l->slot].first)
         begin_slot(l); /* what was in effect before the slot is not in it */
     l->value = value_of(l, columns);
-    l->size = integer(columns[SIZE]);
+    l->size = mt_series_value(columns[SIZE]);
     take_now(l);
 }
 

@@ -100,6 +100,11 @@ int mt_recorder_begin(struct mt_recorder *r)
 
     if (r->open && !sqlite3_get_autocommit(r->db.handle))
         return TRACER_OK;
+    if (r->open) /* SQLite ends a transaction by itself where memory or the disk does */
+        return mt_error_set(TRACER_EDB,
+                            "%s: what was recorded since the last commit was lost when memory or "
+                            "the disk ended",
+                            r->db.path);
     error = check_place(r);
     if (!error)
         error = check_room(r);
@@ -249,6 +254,9 @@ static int commit(struct mt_recorder *r)
         return error;
     if (!r->open)
         return TRACER_OK;
+    error = mt_recorder_begin(r); /* is it the one that was begun? */
+    if (error)
+        return error;
     count_pages(r); /* after the commit these would be transactions of their own */
     error = mt_recorder_run(r, MT_SQL_COMMIT, "write it");
     if (error)
@@ -326,16 +334,35 @@ uint64_t mt_recorder_file_bytes(const struct mt_recorder *r)
     return r->file_bytes;
 }
 
+static int write_end(struct mt_recorder *r, const char *state, const char *detail)
+{
+    int error = write_state(r, state, detail, mt_os_wall_ns());
+
+    if (!error)
+        error = commit(r);
+    if (error)
+        mt_recorder_rollback(r);
+    return error;
+}
+
+/* How it ended can be told without what is lost. */
+static int write_end_again(struct mt_recorder *r, const char *state, int error)
+{
+    char lost[MT_ERROR_DETAIL_BYTES];
+
+    snprintf(lost, sizeof(lost), "%s", mt_error_detail());
+    write_end(r, state, lost);
+    return mt_error_set(error, "%s", lost);
+}
+
 int mt_recorder_close(struct mt_recorder *r, const char *state, const char *detail)
 {
     int error, last;
 
     mt_fork_gate_enter();
-    error = write_state(r, state, detail, mt_os_wall_ns());
-    if (!error)
-        error = commit(r);
+    error = write_end(r, state, detail);
     if (error)
-        mt_recorder_rollback(r);
+        error = write_end_again(r, state, error);
     for (int i = 0; i < MT_SQL_COUNT; i++)
         sqlite3_reset(r->sql[i]);
     last = mt_db_make_plain(&r->db);

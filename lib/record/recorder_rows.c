@@ -121,7 +121,7 @@ static int write_sample_row(struct mt_recorder *r, const struct mt_sample *s, in
     mt_db_bind(q, 4, s->n_missed);
     mt_db_bind(q, 5, s->depth);
     mt_db_bind(q, 6, s->flags);
-    mt_db_bind(q, 7, s->n_regions);
+    mt_db_bind_known(q, 7, s->n_regions);
     mt_db_bind_known(q, 8, s->cost_wall_ns);
     mt_db_bind_known(q, 9, s->cost_cpu_ns);
     mt_db_bind(q, 10, (int64_t)s->own_bytes);

@@ -339,9 +339,9 @@ static void run_loop(struct tracer *t)
     p.commit_ns = p.last_tick_ns + (int64_t)t->options.commit_ms * NS_PER_MS;
     while (!process_is_gone(t) && work_once(t, &p))
         ;
-    if (!process_is_gone(t))
-        record(t, &p, &full);
-    if (p.retry_ns) /* the end may be written, what the last tries lost is lost */
+    if (!process_is_gone(t) && record(t, &p, &full))
+        record(t, &p, &full); /* what was begun and lost is no reason to end without it */
+    if (p.retry_ns)           /* the end may be written, what the last tries lost is lost */
         tell_suspended(t, &p);
 }
 

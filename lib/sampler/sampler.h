@@ -8,6 +8,7 @@
 
 #include "base/os/os.h"
 #include "base/region.h"
+#include "claim/symbols.h"
 #include "memtracer/memtracer.h"
 
 #define MT_PATH_BYTES 4096
@@ -47,6 +48,7 @@ struct tracer {
     tracer_options options; /* defaults filled in; label points to label_text */
     char path[MT_PATH_BYTES];
     char label_text[MT_LABEL_BYTES];
+    struct mt_claim_symbols symbols;
     int64_t start_monotonic_ns;
     int64_t start_wall_ns;
     struct mt_os_lock *lock;

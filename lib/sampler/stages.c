@@ -178,13 +178,14 @@ int mt_stages_open(struct tracer *t)
         return mt_error_set(TRACER_ENOMEM, "no memory for the sampler");
     facts = (struct mt_os_facts *)(void *)(w + 1);
     t->work = w;
+    w->n_regions = -1;
     w->clock_offset_ns = t->start_wall_ns - t->start_monotonic_ns;
     mt_os_facts_read(pid, facts);
     error = mt_strings_new(STRINGS, STRING_BYTES, &w->strings);
     if (!error)
         error = mt_source_open_process(t->options.pid, &w->source);
     if (!error)
-        error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);
+        error = mt_claimer_open(t->options.pid, &t->symbols, w->strings, &w->claimer);
     if (!error)
         error = open_lists(w, regions_at_first(facts));
     if (!error)

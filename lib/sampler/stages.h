@@ -36,6 +36,7 @@ struct mt_work {
     uint32_t n_user_claims;       /* of the host's own, as of the last look */
     struct mt_counters allocator; /* its counters, as of when it was last asked */
 
+    int64_t n_regions;   /* listed by the last deep look, -1 = there was none */
     int source_error;    /* of the last tick; ESTATE = the watched process is gone */
     bool has_sample;     /* at least one deep look is recorded */
     bool cannot_count;   /* pages can be had from smaps only */

@@ -144,6 +144,7 @@ static void remember(struct mt_work *w, const struct mt_sample *sample, int64_t 
         w->last_full_ns = begun_ns;
         w->full_cost_ns = mt_os_monotonic_ns() - begun_ns;
     }
+    w->n_regions = sample->n_regions;
     w->is_partial = (sample->flags & MT_SAMPLE_PARTIAL) != 0;
     w->wants_flags = w->claims[w->now].wants_flags;
     w->has_sample = true;
@@ -159,9 +160,9 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
 
     error = mt_observe(t, sample, begun_ns);
     sample->flags |= clock_flags(t, sample); /* its clocks were read anew */
-    sample->n_regions = w->snapshot.n_regions;
     sample->allocator = mt_claimer_allocator(w->claimer);
     if (!error) {
+        sample->n_regions = w->snapshot.n_regions;
         compare(t, sample);
         sample->levels = &w->levels[w->now];
     }
@@ -188,7 +189,7 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
         .counters = &w->counters[w->now],
         .counter_words = t->counter_words,
         .levels = &w->levels[1 - w->now],
-        .n_regions = w->snapshot.n_regions,
+        .n_regions = w->n_regions,
     };
 
     w->source_error = TRACER_OK;

@@ -116,10 +116,12 @@ static void measure(unsigned kind, unsigned n)
 {
     double first, steady, changed;
     unsigned collections = 1;
+    struct mt_claim_symbols symbols;
 
+    mt_claim_symbols_find(&symbols);
     if (mt_strings_new(65536, 4 << 20, &strings) || mt_snapshot_init(&snapshot, strings, REGIONS) ||
         mt_claim_set_init(&set, 4 * REGIONS, 1024, REGIONS) ||
-        mt_claimer_open(0, strings, &claimer))
+        mt_claimer_open(0, &symbols, strings, &claimer))
         exit(1);
     for (unsigned i = 0; i < n; i++)
         kinds[kind].one_more();

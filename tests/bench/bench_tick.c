@@ -131,6 +131,7 @@ static struct tracer *open_stages(const char *db)
     snprintf(t->path, sizeof(t->path), "%s", db);
     t->start_monotonic_ns = mt_os_monotonic_ns();
     t->start_wall_ns = mt_os_wall_ns();
+    mt_claim_symbols_find(&t->symbols);
     error = mt_os_lock_new(&t->lock);
     if (!error)
         error = mt_stages_open(t);

@@ -120,6 +120,29 @@ static void C09_dlclose_with_a_tracer_running(void **state)
     assert_true(host_ask("SELECT sum(ticks) FROM sample").integer > 2);
 }
 
+/* The one that loads it waits for the sampler: this must not wait for the lock that is held. */
+static int load_what_starts(void)
+{
+    void *library, *error, *t;
+
+    setenv("STARTS_AT_LOAD", host_db, 1);
+    library = dlopen(STARTS_AT_LOAD, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return GUEST_SKIP;
+    error = dlsym(library, "plugin_error");
+    t = dlsym(library, "plugin_tracer");
+    CHECK(*(int *)error == TRACER_OK);
+    CHECK(tracer_stop(*(tracer **)t) == TRACER_OK);
+    return 0;
+}
+
+static void started_by_a_constructor(void **state)
+{
+    (void)state;
+    guest_run(load_what_starts);
+    guest_whole_file();
+}
+
 /* ---- C01: signals ---- */
 
 static bool is_fault(int s)
@@ -313,10 +336,11 @@ static void C19_stop_and_continue_is_a_gap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(A18_goes_on_without_the_main_thread),  T(C09_goes_on_without_its_creator),
-        T(C09_dlclose_with_a_tracer_running),    T(C01_takes_no_signal_of_the_hosts),
-        T(C01_the_callers_mask_is_as_before),    T(C17_inherits_neither_urgency_nor_pinning),
-        T(C11_a_host_with_large_thread_storage), T(C19_stop_and_continue_is_a_gap),
+        T(A18_goes_on_without_the_main_thread),      T(C09_goes_on_without_its_creator),
+        T(C09_dlclose_with_a_tracer_running),        T(started_by_a_constructor),
+        T(C01_takes_no_signal_of_the_hosts),         T(C01_the_callers_mask_is_as_before),
+        T(C17_inherits_neither_urgency_nor_pinning), T(C11_a_host_with_large_thread_storage),
+        T(C19_stop_and_continue_is_a_gap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

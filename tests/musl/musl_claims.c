@@ -185,8 +185,12 @@ static void blocks(void)
 
 int main(void)
 {
+    struct mt_claim_symbols symbols;
+
+    mt_claim_symbols_find(&symbols);
     if (mt_strings_new(8192, 1 << 20, &strings) || mt_snapshot_init(&snapshot, strings, 8192) ||
-        mt_claim_set_init(&set, 16384, 1024, 1024) || mt_claimer_open(0, strings, &claimer))
+        mt_claim_set_init(&set, 16384, 1024, 1024) ||
+        mt_claimer_open(0, &symbols, strings, &claimer))
         return 1;
     printf("allocator: \"%s\"\n", mt_claimer_allocator(claimer));
     EXPECT(!strcmp(mt_claimer_allocator(claimer), "musl"));

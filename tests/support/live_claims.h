@@ -24,6 +24,7 @@ struct fixture {
     struct mt_snapshot snapshot;
     struct mt_claim_set set;
     struct mt_claimer *claimer;
+    struct mt_claim_symbols symbols;
 };
 
 static struct fixture f;
@@ -34,7 +35,9 @@ static inline int open_for(uint32_t pid)
         mt_snapshot_init(&f.snapshot, f.strings, 8192) ||
         mt_claim_set_init(&f.set, 16384, 1024, 1024))
         return -1;
-    return mt_claimer_open(pid, f.strings, &f.claimer);
+    if (!pid)
+        mt_claim_symbols_find(&f.symbols);
+    return mt_claimer_open(pid, &f.symbols, f.strings, &f.claimer);
 }
 
 static inline int begin(void **state)

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "memtracer/reader.h"
+#include "record/recorder_private.h"
 #include "support/recorded.h"
 
 #define N_COMMITTED 20
@@ -91,11 +92,55 @@ static void D01_a_reader_that_stays_does_not_make_the_wal_endless(void **state)
     assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"), 7);
 }
 
+/* SQLite itself ends a transaction where memory or the disk does. Whoever writes next is told, and
+ * what is written after that is whole: absolute values, not differences to what was lost. */
+static void a_lost_transaction_is_told_and_written_again(void **state)
+{
+    (void)state;
+    opened();
+    set_level(MT_TYPE_HEAP, MIB);
+    set_level(MT_TYPE_STACK, 3 * MIB);
+    assert_int_equal(tick(), 0);
+    assert_int_equal(mt_recorder_commit(recorder), 0);
+    set_level(MT_TYPE_HEAP, 2 * MIB);
+    set_level(MT_TYPE_STACK, 4 * MIB);
+    assert_int_equal(tick(), 0);
+    assert_int_equal(sqlite3_exec(recorder->db.handle, "ROLLBACK", 0, 0, 0), 0);
+    assert_int_equal(mt_recorder_mark(recorder, 1, 1, 1, "a mark"), TRACER_EDB);
+    assert_int_equal(mt_recorder_mark(recorder, 1, 1, 1, "a mark"), TRACER_EDB);
+    mt_recorder_rollback(recorder);
+    assert_int_equal(mt_recorder_mark(recorder, 1, 1, 1, "a mark"), 0);
+    assert_int_equal(tick(), 0);
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
+    assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"), 2 * MIB);
+    assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'stack'"), 4 * MIB);
+    assert_int_equal(number("SELECT count(*) FROM mark"), 1);
+}
+
+static void an_end_is_told_without_what_was_lost(void **state)
+{
+    (void)state;
+    opened();
+    set_level(MT_TYPE_HEAP, MIB);
+    assert_int_equal(tick(), 0);
+    assert_int_equal(mt_recorder_commit(recorder), 0);
+    set_level(MT_TYPE_HEAP, 2 * MIB);
+    assert_int_equal(tick(), 0);
+    assert_int_equal(sqlite3_exec(recorder->db.handle, "ROLLBACK", 0, 0, 0), 0);
+    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), TRACER_EDB);
+    assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"), MIB);
+    assert_int_equal(number("SELECT count(*) FROM run WHERE state = 'stopped' AND "
+                            "state_detail LIKE '%since the last commit was lost%'"),
+                     1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_kill_loses_only_what_was_not_committed),
         TEST(finish_makes_one_file_of_a_killed_recording),
+        TEST(a_lost_transaction_is_told_and_written_again),
+        TEST(an_end_is_told_without_what_was_lost),
         TEST(D01_a_reader_that_stays_does_not_make_the_wal_endless),
     };
 

@@ -60,9 +60,11 @@ static inline void look_now(void)
 /* Warm, so that two looks without anything between them are equal. */
 static inline int look_begin(void **state)
 {
+    const struct mt_claim_symbols symbols = {.allocator = 0};
+
     (void)state;
     if (mt_strings_new(65536, 4u << 20, &look.strings) || mt_source_open_process(0, &look.source) ||
-        mt_claimer_open(0, look.strings, &look.claimer) ||
+        mt_claimer_open(0, &symbols, look.strings, &look.claimer) ||
         mt_snapshot_init(&look.snapshot, look.strings, LOOK_REGIONS) ||
         mt_claim_set_init(&look.claims, LOOK_REGIONS, 1024, 1024) ||
         mt_interval_list_init(&look.list, 2 * LOOK_REGIONS))

@@ -89,7 +89,14 @@ static void (*const providers[])(struct mt_claimer *c) = {
     collect_mappings, collect_threads, collect_arenas, collect_chunks,
 };
 
-int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out)
+void mt_claim_symbols_find(struct mt_claim_symbols *out)
+{
+    out->allocator = (uint32_t)mt_allocator_resolve(&out->calls);
+    mt_stack_cache_resolve(&out->stack_cache);
+}
+
+int mt_claimer_open(uint32_t pid, const struct mt_claim_symbols *symbols,
+                    struct mt_strings *strings, struct mt_claimer **out)
 {
     struct mt_claimer *c = mt_memory_alloc(sizeof(*c));
     int error;
@@ -101,14 +108,16 @@ int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer 
                                .strings = strings,
                                .pid = pid ? pid : (uint32_t)getpid(),
                                .self = pid == 0};
-    if (c->look.self)
-        c->look.allocator = mt_allocator_resolve(&c->calls);
+    if (c->look.self) {
+        c->look.allocator = (enum mt_allocator)symbols->allocator;
+        c->calls = symbols->calls;
+    }
     error = mt_flags_new(&c->flags);
     c->look.flags = c->flags;
     if (!error)
         error = mt_modules_new(&c->modules);
     if (!error)
-        error = mt_threads_new(pid, &c->threads);
+        error = mt_threads_new(pid, &symbols->stack_cache, &c->threads);
     if (!error)
         error = mt_names_new(&c->names);
     if (!error)
@@ -164,6 +173,7 @@ const char *mt_claimer_allocator(const struct mt_claimer *c)
         [MT_ALLOCATOR_MIMALLOC] = "mimalloc",
         [MT_ALLOCATOR_TCMALLOC] = "tcmalloc",
         [MT_ALLOCATOR_GPERFTOOLS] = "gperftools",
+        [MT_ALLOCATOR_ASAN] = "asan",
     };
 
     return names[c->look.allocator];

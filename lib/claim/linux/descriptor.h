@@ -23,14 +23,7 @@ uint64_t mt_descriptor_head(uint32_t tid);
 bool mt_descriptor_stack(const struct mt_look *look, struct mt_descriptor_layout *layout,
                          uint64_t head, uint32_t tid, struct mt_stack *out);
 
-/* The stacks that the C library keeps of ended threads. */
-struct mt_stack_cache {
-    uint64_t list;        /* address of the list's head, 0 = unknown */
-    uint64_t node_offset; /* of a list node in the descriptor */
-    uint64_t tid_offset;
-};
-
-/* Asks the dynamic linker, which takes its lock: once, at open. Only for this process. */
+/* Asks the dynamic linker: see mt_claim_symbols_find(). */
 void mt_stack_cache_resolve(struct mt_stack_cache *out);
 
 /* Fills `out` with at most `capacity` stacks and returns their number. */

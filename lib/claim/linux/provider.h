@@ -81,7 +81,8 @@ void mt_modules_collect(struct mt_modules *m, struct mt_look *look);
 
 /* ---- threads.c ---- */
 struct mt_threads;
-int mt_threads_new(uint32_t pid, struct mt_threads **out); /* pid 0 = this process */
+/* pid 0 = this process, to which `cache` belongs. */
+int mt_threads_new(uint32_t pid, const struct mt_stack_cache *cache, struct mt_threads **out);
 void mt_threads_free(struct mt_threads *t);
 void mt_threads_collect(struct mt_threads *t, struct mt_look *look);
 
@@ -144,11 +145,7 @@ bool mt_runtime_block_read(const struct mt_look *look, uint64_t base, uint64_t l
                            struct mt_block *out);
 
 /* ---- allocator.c ---- */
-/* Functions of the host's allocator that report its totals; NULL = not there. */
-struct mt_allocator_calls {
-    void *mallinfo2, *mallctl, *mi_process_info, *get_numeric_property;
-};
-/* Asks the dynamic linker, which takes its lock: once, at open. Only for this process. */
+/* Asks the dynamic linker: see mt_claim_symbols_find(). */
 enum mt_allocator mt_allocator_resolve(struct mt_allocator_calls *out);
 /* By the names of the modules in look->out. */
 enum mt_allocator mt_allocator_detect(const struct mt_look *look);

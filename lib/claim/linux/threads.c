@@ -52,7 +52,7 @@ struct mt_threads {
     struct known_thread known[THREADS]; /* by tid */
 };
 
-int mt_threads_new(uint32_t pid, struct mt_threads **out)
+int mt_threads_new(uint32_t pid, const struct mt_stack_cache *cache, struct mt_threads **out)
 {
     struct mt_threads *t = mt_memory_alloc(sizeof(*t));
 
@@ -60,7 +60,7 @@ int mt_threads_new(uint32_t pid, struct mt_threads **out)
         return mt_error_set(TRACER_ENOMEM, "no address space for the list of threads");
     mt_tasks_open(&t->tasks, pid);
     if (!pid)
-        mt_stack_cache_resolve(&t->cache);
+        t->cache = *cache;
     *out = t;
     return TRACER_OK;
 }

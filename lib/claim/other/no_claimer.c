@@ -9,8 +9,15 @@ struct mt_claimer {
     char unused;
 };
 
-int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out)
+void mt_claim_symbols_find(struct mt_claim_symbols *out)
 {
+    *out = (struct mt_claim_symbols){.allocator = 0};
+}
+
+int mt_claimer_open(uint32_t pid, const struct mt_claim_symbols *symbols,
+                    struct mt_strings *strings, struct mt_claimer **out)
+{
+    (void)symbols;
     (void)pid;
     (void)strings;
     *out = mt_memory_alloc(sizeof(**out));

@@ -13,10 +13,17 @@
 #include "base/memory.h"
 #include "base/os/os.h"
 
-int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer **out)
+void mt_claim_symbols_find(struct mt_claim_symbols *out)
+{
+    *out = (struct mt_claim_symbols){.allocator = 0};
+}
+
+int mt_claimer_open(uint32_t pid, const struct mt_claim_symbols *symbols,
+                    struct mt_strings *strings, struct mt_claimer **out)
 {
     struct mt_claimer *c = mt_memory_alloc(sizeof(*c));
 
+    (void)symbols;
     if (!c)
         return mt_error_set(TRACER_ENOMEM, "no memory for the claimers");
     c->strings = strings;

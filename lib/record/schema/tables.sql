@@ -18,7 +18,7 @@ CREATE TABLE run (
     recorder_start_ns INTEGER,        -- wall clock; tells apart a reused pid
     exe TEXT NOT NULL,                -- its program file
     name TEXT NOT NULL,               -- its short name
-    allocator TEXT NOT NULL DEFAULT '', -- who serves malloc: glibc 2.36, jemalloc, musl …
+    allocator TEXT NOT NULL DEFAULT '', -- who serves malloc: glibc, jemalloc, musl …
     start_wall_ns INTEGER NOT NULL,
     start_monotonic_ns INTEGER NOT NULL, -- of the host's monotonic clock: t_ns counts from here
     stop_wall_ns INTEGER,             -- NULL while recording, or when it was cut off
@@ -50,7 +50,7 @@ CREATE TABLE sample (
     missed INTEGER NOT NULL,          -- ticks before it whose moment passed unused
     depth INTEGER NOT NULL,           -- 0 counters, 1 list, 2 pages, 3 whole, 4 full
     flags INTEGER NOT NULL,           -- bits, table sample_flag; 0 = perfect
-    regions INTEGER NOT NULL,         -- mappings as the OS lists them
+    regions INTEGER,                  -- mappings as the OS listed them last
     cost_wall_ns INTEGER,             -- what the ticks of this row cost: time …
     cost_cpu_ns INTEGER,              -- … CPU time of the sampler thread, user + system …
     own_bytes INTEGER NOT NULL        -- … and memory the tracer held
