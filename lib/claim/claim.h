@@ -7,7 +7,7 @@
 
 #include "base/region.h"
 #include "base/snapshot.h"
-#include "claim/symbols.h"
+#include "claim/claim_symbols.h"
 
 struct mt_claim_set {
     struct mt_claim *claims;

@@ -195,7 +195,7 @@ int mt_thin_load(struct mt_recorder *r, int64_t after, int n)
     }
     if (choose(b, &picks, n_picks, marked) <= b->n / 2)
         return TRACER_OK;
-    while (n_picks > 0 && choose(b, &picks, n_picks, NULL) > b->n / 2)
+    while (choose(b, &picks, n_picks, NULL) > b->n / 2 && n_picks > 0)
         n_picks--;
     return TRACER_OK;
 }

@@ -8,7 +8,7 @@
 
 #include "base/os/os.h"
 #include "base/region.h"
-#include "claim/symbols.h"
+#include "claim/claim_symbols.h"
 #include "memtracer/memtracer.h"
 
 #define MT_PATH_BYTES 4096

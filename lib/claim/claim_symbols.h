@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* claim: what only the dynamic linker of this process tells, and where it is asked. */
-#ifndef MT_CLAIM_SYMBOLS_H
-#define MT_CLAIM_SYMBOLS_H
+#ifndef MT_CLAIM_CLAIM_SYMBOLS_H
+#define MT_CLAIM_CLAIM_SYMBOLS_H
 
 #include <stdint.h>
 
