@@ -110,33 +110,57 @@ JOIN LATERAL (SELECT * FROM level k WHERE k.run = p.run AND k.type = t.id
 WHERE t.name <> 'free';
 
 CREATE VIEW series AS
-SELECT x.*, (x.last_sample - x.first_sample) / 1024 + 1 AS per_block
-FROM (SELECT r.id AS run, t.id AS type_id, t.name AS type,
-             (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns, s.id LIMIT 1)
-                 AS first_sample,
-             (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns DESC, s.id DESC
-              LIMIT 1) AS last_sample,
-             EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id
-                     AND l.ws IS NOT NULL) AS has_ws
-      FROM run r CROSS JOIN type t
-      WHERE t.name <> 'free'
-        AND EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id)) x;
+WITH
+x AS MATERIALIZED (
+    SELECT r.id AS run, t.id AS type_id, t.name AS type, r.stop_wall_ns,
+           (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns, s.id LIMIT 1)
+               AS first_sample,
+           (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns DESC, s.id DESC LIMIT 1)
+               AS end_sample,
+           EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id
+                   AND l.ws IS NOT NULL) AS has_ws
+    FROM run r CROSS JOIN type t
+    WHERE t.name NOT IN ('free', 'tracer')
+      AND EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id)),
+y AS MATERIALIZED (
+    SELECT x.*, (SELECT s.id FROM sample s
+                 WHERE s.run = x.run AND x.stop_wall_ns IS NOT NULL AND s.id < x.end_sample
+                   AND s.t_ns < (SELECT e.until_ns FROM sample e WHERE e.id = x.end_sample) / 32 * 31
+                 ORDER BY s.t_ns DESC, s.id DESC LIMIT 1) AS tail_sample
+    FROM x),
+z AS MATERIALIZED (
+    SELECT y.*, (SELECT CASE WHEN y.has_ws THEN l.ws + coalesce(l.swap, 0) ELSE l.committed END
+                 FROM level l
+                 WHERE l.run = y.run AND l.type = y.type_id AND l.sample <= y.tail_sample
+                 ORDER BY l.sample DESC LIMIT 1) AS tail_held
+    FROM y),
+w AS MATERIALIZED (
+    SELECT run, type_id, type, first_sample, coalesce(
+               (SELECT s.id FROM sample s
+                WHERE s.run = z.run AND s.id < (
+                    SELECT min(l.sample) FROM level l
+                    WHERE l.run = z.run AND l.type = z.type_id AND l.sample > z.tail_sample
+                      AND CASE WHEN z.has_ws THEN l.ws + coalesce(l.swap, 0) ELSE l.committed END
+                          < tail_held / 2)
+                ORDER BY s.id DESC LIMIT 1), end_sample) AS last_sample, has_ws
+    FROM z)
+SELECT *, (last_sample - first_sample) / 1024 + 1 AS per_block FROM w;
 
 CREATE VIEW retained_floor AS
 WITH
 s AS MATERIALIZED (SELECT * FROM series),
 u AS (SELECT DISTINCT run, first_sample, last_sample, per_block FROM s),
 k AS MATERIALIZED (
-    SELECT u.run, n.block,
+    SELECT u.run, u.last_sample, n.block,
            (SELECT coalesce(sum(p.ticks), 0)::bigint FROM sample p
             WHERE p.id >= u.first_sample + n.block * u.per_block
               AND p.id < u.first_sample + (n.block + 1) * u.per_block) AS ticks
     FROM u CROSS JOIN LATERAL
          generate_series(0, (u.last_sample - u.first_sample) / u.per_block) AS n(block)),
 c AS MATERIALIZED (
-    SELECT run, block, ticks,
-           (sum(ticks) OVER (PARTITION BY run ORDER BY block) - ticks)::bigint AS tick,
-           (sum(ticks) OVER (PARTITION BY run))::bigint AS run_ticks
+    SELECT run, last_sample, block, ticks,
+           (sum(ticks) OVER (PARTITION BY run, last_sample ORDER BY block) - ticks)::bigint AS tick,
+           (sum(ticks) OVER (PARTITION BY run, last_sample))::bigint AS run_ticks
     FROM k),
 b AS MATERIALIZED (
     SELECT s.run, s.type_id, s.type, n.block, s.first_sample + n.block * s.per_block AS sample,
@@ -148,13 +172,13 @@ b AS MATERIALIZED (
                                WHERE k.run = s.run AND k.type = s.type_id
                                  AND k.sample <= s.first_sample + n.block * s.per_block))
                AS held,
-           s.per_block
+           s.per_block, s.last_sample
     FROM s CROSS JOIN LATERAL
          generate_series(0, (s.last_sample - s.first_sample) / s.per_block) AS n(block))
 SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS end_sample, b.held,
        min(b.held) OVER (PARTITION BY b.run, b.type_id ORDER BY b.block DESC) AS floor,
        c.tick, c.ticks, c.run_ticks
-FROM b JOIN c ON c.run = b.run AND c.block = b.block;
+FROM b JOIN c ON c.run = b.run AND c.last_sample = b.last_sample AND c.block = b.block;
 
 CREATE VIEW floor_rise AS
 WITH
@@ -279,14 +303,19 @@ u AS (SELECT run, type_id, type, count(*) FILTER (WHERE rise > 0) AS rising_stre
              max(floor) - min(floor) AS grew, max(fall) AS fall, max(rise) AS largest,
              sum(CASE WHEN stretch >= 8 THEN rise ELSE 0 END) AS late,
              sum(CASE WHEN stretch >= 9 THEN rise ELSE 0 END) AS last
-      FROM d GROUP BY run, type_id, type)
-SELECT u.run, u.type_id, u.type, u.grew, u.fall, u.largest, u.rising_stretches,
+      FROM d GROUP BY run, type_id, type),
+b AS (SELECT d.run, d.type_id, min(d.stretch) AS first FROM d
+      JOIN u ON u.run = d.run AND u.type_id = d.type_id
+      WHERE d.rise * 64 > u.grew GROUP BY d.run, d.type_id)
+SELECT u.run, u.type_id, u.type, u.grew, (12 - b.first) / 12::float8 AS grew_in, u.fall, u.largest,
+       u.rising_stretches,
        k.in_order * 1000 / 55 AS order_permille,
        u.grew >= (SELECT value FROM setting WHERE name = 'min_growth_bytes')
            AND k.in_order * 1000 / 55 >= 700 AND u.fall * 5 <= u.grew * 2
            AND u.largest * 4 <= u.grew * 3 AND u.rising_stretches >= 2
            AND u.late * 100 >= u.grew * 6 AND u.last > 0 AS rising
-FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
+FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id
+LEFT JOIN b ON b.run = u.run AND b.type_id = u.type_id;
 
 CREATE VIEW punctuated_growth AS
 WITH
@@ -337,9 +366,11 @@ p AS MATERIALIZED (
     FROM punctuated_growth GROUP BY run, type)
 SELECT u.run, u.type, CASE WHEN p.steps IS NULL THEN 'steady' ELSE 'steps' END AS shape,
        coalesce(p.bytes, u.grew)::bigint AS grew, p.steps, p.since_s,
-       trunc(coalesce(p.bytes, u.grew)::float8 * 3600
-             / (SELECT max(s.until_ns) / 1e9::float8 - coalesce(p.since_s, 0) FROM sample s
-                WHERE s.run = u.run))::bigint AS bytes_per_hour,
+       (SELECT trunc(CASE WHEN p.steps IS NULL
+                          THEN u.grew * 3600e9::float8 / (u.grew_in * max(s.until_ns))
+                          ELSE p.bytes * 3600::float8 / (max(s.until_ns) / 1e9::float8 - p.since_s)
+                     END)::bigint
+        FROM sample s WHERE s.run = u.run) AS bytes_per_hour,
        u.rising_stretches
 FROM floor_trend u LEFT JOIN p ON p.run = u.run AND p.type = u.type
 WHERE p.steps IS NOT NULL OR u.rising

@@ -92,6 +92,42 @@ static void textbook_gives_three_rows_with_their_marks(void **state)
     expect_text("SELECT type || shape || steps FROM leak_suspects", "heapsteps3");
 }
 
+static int64_t freed_textbook(int i)
+{
+    return i < N - 4 ? textbook(i) : i < N - 2 ? 30 * MIB : 12 * KIB;
+}
+
+static int64_t freed_linear(int i)
+{
+    return i < N - 1 ? linear(i) : 12 * KIB;
+}
+
+/* A tidy program frees all before it ends, and a run has one more sample then; while it runs, the
+ * same fall is a release like others. */
+static void what_a_program_frees_at_its_end_was_kept(void **state)
+{
+    static const char ended[] = "UPDATE run SET stop_wall_ns = 30000000000";
+
+    (void)state;
+    add_series(4, freed_textbook, "ws");
+    assert_int_equal(number("SELECT count(*) FROM punctuated_growth"), 0);
+    execute(ended);
+    assert_int_equal(number("SELECT count(*) FROM punctuated_growth "
+                            "WHERE abs(bytes - 54280192) < 500000"),
+                     3);
+    execute("DELETE FROM sample; DELETE FROM level");
+    add_series(4, given_back, "ws"); /* earlier than at the end */
+    expect_text("SELECT shape FROM leak_suspects", "(nothing)");
+    execute("DELETE FROM sample; DELETE FROM level");
+    add_series(4, freed_linear, "ws");
+    add_series(7, flat, "ws");
+    expect_text("SELECT type || shape FROM leak_suspects", "heapsteady");
+    /* 100 KiB a tenth of a second are 3,686,400,000 bytes an hour */
+    assert_int_equal(number("SELECT bytes_per_hour BETWEEN 3600000000 AND 3770000000 "
+                            "FROM leak_suspects"),
+                     1);
+}
+
 /* Of 23 samples one is left, which is none of those that divide the run evenly: the steps are
  * still there. */
 static void thinning_takes_no_step(void **state)
@@ -240,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(textbook_gives_three_rows_with_their_marks),
+        TEST(what_a_program_frees_at_its_end_was_kept),
         TEST(thinning_takes_no_step),
         TEST(a_series_without_resident_bytes_is_judged_by_committed),
         TEST(a_step_that_is_caught_while_it_is_filled_is_one),

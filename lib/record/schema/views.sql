@@ -167,21 +167,45 @@ CROSS JOIN level b ON b.run = p.run AND b.type = t.id
                             AND k.type = t.id AND k.sample <= p.to_sample)
 WHERE t.name <> 'free';
 
--- series: each type of each run but free address space, with what `held` is made of and how its
--- samples are cut into blocks: at most 1024, one sample each as long as that suffices.
+-- series: each type of each run but free address space and the tracer's own, with what `held` is
+-- made of and how its samples are cut into blocks: at most 1024, one sample each as long as that
+-- suffices. What a run that has ended gave back in its last 1/32 (or its last sample), when more
+-- than half of the type went, is the end of the program and not in it.
 --   SELECT * FROM series;
 CREATE VIEW series AS
-SELECT x.*, (x.last_sample - x.first_sample) / 1024 + 1 AS per_block
-FROM (SELECT r.id AS run, t.id AS type_id, t.name AS type,
-             (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns, s.id LIMIT 1)
-                 AS first_sample,
-             (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns DESC, s.id DESC
-              LIMIT 1) AS last_sample,
-             EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id
-                     AND l.ws IS NOT NULL) AS has_ws
-      FROM run r JOIN type t
-      WHERE t.name <> 'free'
-        AND EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id)) x;
+WITH
+x AS MATERIALIZED (
+    SELECT r.id AS run, t.id AS type_id, t.name AS type, r.stop_wall_ns,
+           (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns, s.id LIMIT 1)
+               AS first_sample,
+           (SELECT s.id FROM sample s WHERE s.run = r.id ORDER BY s.t_ns DESC, s.id DESC LIMIT 1)
+               AS end_sample,
+           EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id
+                   AND l.ws IS NOT NULL) AS has_ws
+    FROM run r JOIN type t
+    WHERE t.name NOT IN ('free', 'tracer')
+      AND EXISTS (SELECT 1 FROM level l WHERE l.run = r.id AND l.type = t.id)),
+y AS MATERIALIZED (
+    SELECT x.*, (SELECT s.id FROM sample s
+                 WHERE s.run = x.run AND x.stop_wall_ns IS NOT NULL AND +s.id < x.end_sample
+                   AND s.t_ns < (SELECT e.until_ns FROM sample e WHERE e.id = x.end_sample) / 32 * 31
+                 ORDER BY s.t_ns DESC, s.id DESC LIMIT 1) AS tail_sample
+    FROM x),
+z AS MATERIALIZED (
+    SELECT y.*, (SELECT iif(y.has_ws, l.ws + ifnull(l.swap, 0), l.committed) FROM level l
+                 WHERE l.run = y.run AND l.type = y.type_id AND l.sample <= y.tail_sample
+                 ORDER BY l.sample DESC LIMIT 1) AS tail_held
+    FROM y),
+w AS MATERIALIZED (
+    SELECT run, type_id, type, first_sample, ifnull(
+               (SELECT s.id FROM sample s
+                WHERE +s.run = z.run AND s.id < (
+                    SELECT min(l.sample) FROM level l
+                    WHERE l.run = z.run AND l.type = z.type_id AND l.sample > z.tail_sample
+                      AND iif(z.has_ws, l.ws + ifnull(l.swap, 0), l.committed) < tail_held / 2)
+                ORDER BY s.id DESC LIMIT 1), end_sample) AS last_sample, has_ws
+    FROM z)
+SELECT *, (last_sample - first_sample) / 1024 + 1 AS per_block FROM w;
 
 -- retained_floor: what was never given back later. held is the least value of a block of samples
 -- (of a sample, in files of up to 1024), floor the least of it and all that follow: it cannot
@@ -194,15 +218,16 @@ s AS MATERIALIZED (SELECT * FROM series),
 n(block) AS (SELECT 0 UNION ALL SELECT block + 1 FROM n WHERE block < 1023),
 u AS (SELECT DISTINCT run, first_sample, last_sample, per_block FROM s),
 k AS MATERIALIZED (
-    SELECT u.run, n.block,
+    SELECT u.run, u.last_sample, n.block,
            (SELECT total(p.ticks) FROM sample p
             WHERE p.id >= u.first_sample + n.block * u.per_block
               AND p.id < u.first_sample + (n.block + 1) * u.per_block) AS ticks
     FROM u JOIN n ON u.first_sample + n.block * u.per_block <= u.last_sample),
 c AS MATERIALIZED (
-    SELECT run, block, cast(ticks AS INTEGER) AS ticks,
-           cast(sum(ticks) OVER (PARTITION BY run ORDER BY block) - ticks AS INTEGER) AS tick,
-           cast(sum(ticks) OVER (PARTITION BY run) AS INTEGER) AS run_ticks
+    SELECT run, last_sample, block, cast(ticks AS INTEGER) AS ticks,
+           cast(sum(ticks) OVER (PARTITION BY run, last_sample ORDER BY block) - ticks AS INTEGER)
+               AS tick,
+           cast(sum(ticks) OVER (PARTITION BY run, last_sample) AS INTEGER) AS run_ticks
     FROM k),
 b AS MATERIALIZED (
     SELECT s.run, s.type_id, s.type, n.block, s.first_sample + n.block * s.per_block AS sample,
@@ -213,12 +238,12 @@ b AS MATERIALIZED (
                                WHERE k.run = s.run AND k.type = s.type_id
                                  AND k.sample <= s.first_sample + n.block * s.per_block))
                AS held,
-           s.per_block
+           s.per_block, s.last_sample
     FROM s JOIN n ON s.first_sample + n.block * s.per_block <= s.last_sample)
 SELECT b.run, b.type_id, b.type, b.block, b.sample, b.sample + b.per_block AS end_sample, b.held,
        min(b.held) OVER (PARTITION BY b.run, b.type_id ORDER BY b.block DESC) AS floor,
        c.tick, c.ticks, c.run_ticks
-FROM b JOIN c ON c.run = b.run AND c.block = b.block;
+FROM b JOIN c ON c.run = b.run AND c.last_sample = b.last_sample AND c.block = b.block;
 
 -- floor_rise: where the retained floor rises, with rises that follow each other within 1/96 of
 -- the run, or 2 ticks (4 without a rest between them, 8 after one mark; partial samples do not
@@ -329,7 +354,8 @@ JOIN k t ON t.run = k.run AND t.type_id = k.type_id
 -- least is what is held at least in one; a short block that lies far below all others of its stretch
 -- does not count, for it may be a torn read. The first does not count: start-up. order_permille is
 -- Kendall's correlation of least with time, grew the growth of the floor that the rest of the run
--- confirms, fall the largest fall of least, largest the largest rise. rising: at least 0.7 in
+-- confirms, grew_in the share of the run from the first rise on, fall the largest fall of least,
+-- largest the largest rise. rising: at least 0.7 in
 -- order, no fall of 2/5 of the growth, no stretch with 3/4 of it, and growth in the last third.
 --   SELECT type, grew, rising FROM floor_trend;
 CREATE VIEW floor_trend AS
@@ -357,14 +383,19 @@ k AS (SELECT a.run, a.type_id, sum((b.least > a.least) - (b.least < a.least)) AS
 u AS (SELECT run, type_id, type, sum(rise > 0) AS rising_stretches,
              max(floor) - min(floor) AS grew, max(fall) AS fall, max(rise) AS largest,
              sum(iif(stretch >= 8, rise, 0)) AS late, sum(iif(stretch >= 9, rise, 0)) AS last
-      FROM d GROUP BY run, type_id)
-SELECT u.run, u.type_id, u.type, u.grew, u.fall, u.largest, u.rising_stretches,
+      FROM d GROUP BY run, type_id),
+b AS (SELECT d.run, d.type_id, min(d.stretch) AS first FROM d
+      JOIN u ON u.run = d.run AND u.type_id = d.type_id
+      WHERE d.rise * 64 > u.grew GROUP BY d.run, d.type_id)
+SELECT u.run, u.type_id, u.type, u.grew, (12 - b.first) / 12.0 AS grew_in, u.fall, u.largest,
+       u.rising_stretches,
        k.in_order * 1000 / 55 AS order_permille,
        u.grew >= (SELECT value FROM setting WHERE name = 'min_growth_bytes')
            AND k.in_order * 1000 / 55 >= 700 AND u.fall * 5 <= u.grew * 2
            AND u.largest * 4 <= u.grew * 3 AND u.rising_stretches >= 2
            AND u.late * 100 >= u.grew * 6 AND u.last > 0 AS rising
-FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
+FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id
+LEFT JOIN b ON b.run = u.run AND b.type_id = u.type_id;
 
 -- punctuated_growth: memory that grows in few, discrete, kept steps with little between them.
 -- A step is a rise of the retained floor of at least min_step_bytes and min_step_permille of the
@@ -441,7 +472,7 @@ ORDER BY g.run, g.type_id, g.step;
 
 -- leak_suspects: types whose retained floor goes on rising: in steps (punctuated_growth), or
 -- 'steady' as floor_trend sees it. Growth below min_growth_bytes is no suspicion. bytes_per_hour is
--- meant from the first step on.
+-- meant from the first step, or rise, on.
 --   SELECT type, shape, grew, bytes_per_hour FROM leak_suspects;
 CREATE VIEW leak_suspects AS
 WITH
@@ -450,9 +481,9 @@ p AS MATERIALIZED (
     FROM punctuated_growth GROUP BY run, type)
 SELECT u.run, u.type, iif(p.steps IS NULL, 'steady', 'steps') AS shape,
        coalesce(p.bytes, u.grew) AS grew, p.steps, p.since_s,
-       cast(coalesce(p.bytes, u.grew) * 3600.0
-            / (SELECT max(s.until_ns) / 1e9 - ifnull(p.since_s, 0) FROM sample s
-               WHERE s.run = u.run) AS INTEGER) AS bytes_per_hour,
+       (SELECT cast(iif(p.steps IS NULL, u.grew * 3600e9 / (u.grew_in * max(s.until_ns)),
+                        p.bytes * 3600.0 / (max(s.until_ns) / 1e9 - p.since_s)) AS INTEGER)
+        FROM sample s WHERE s.run = u.run) AS bytes_per_hour,
        u.rising_stretches
 FROM floor_trend u LEFT JOIN p ON p.run = u.run AND p.type = u.type
 WHERE p.steps IS NOT NULL OR u.rising
