@@ -42,8 +42,10 @@ static int code_of(const struct mt_db *db, int rc)
     return TRACER_EDB;
 }
 
-static const char *advice_of(int rc)
+static const char *advice_of(const struct mt_db *db, int rc)
 {
+    int system = db->handle ? sqlite3_system_errno(db->handle) : 0;
+
     switch (rc & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -54,7 +56,9 @@ static const char *advice_of(int rc)
     case SQLITE_PERM: return "it cannot be written: change its rights, or choose another path";
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT: return "it is not a sound SQLite file: choose another path";
-    case SQLITE_IOERR: return "the disk or file system failed";
+    case SQLITE_IOERR:
+        return system == EBADF ? "the host closed its descriptor: stop the tracer and start it anew"
+                               : "the disk or file system failed";
     }
     return "see the SQLite message";
 }
@@ -64,7 +68,7 @@ int mt_db_error(const struct mt_db *db, int rc, const char *doing)
     if (rc == SQLITE_OK || rc == SQLITE_ROW || rc == SQLITE_DONE)
         return TRACER_OK;
     return mt_error_set(code_of(db, rc), "%s: cannot %s: %s (SQLite: %s)", db->path, doing,
-                        advice_of(rc),
+                        advice_of(db, rc),
                         db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc));
 }
 

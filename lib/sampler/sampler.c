@@ -384,7 +384,7 @@ void mt_sampler_run(void *user)
     if (!own)
         mt_sampler_problem(t, MT_PROBLEM_SHARED_DESCRIPTORS, TRACER_LOG_WARNING,
                            "this system gives the sampler no descriptor table of its own: a host "
-                           "that closes descriptors it does not know can damage the recording");
+                           "that closes descriptors it does not know ends the recording");
     run_loop(t);
     mt_os_lock_acquire(t->lock);
     ended = !t->stop_asked;

@@ -14,11 +14,12 @@ static struct {
     size_t n_bytes, at, piece;
 } listed;
 
-static ssize_t list_read(int fd, void *to, size_t bytes)
+static ssize_t list_read(int fd, void *to, size_t bytes, off_t at)
 {
     size_t n = listed.n_bytes - listed.at;
 
     (void)fd;
+    (void)at;
     n = n < bytes ? n : bytes;
     n = n < listed.piece ? n : listed.piece;
     memcpy(to, listed.text + listed.at, n);

@@ -25,11 +25,12 @@ static char script[LINES_MOST * LINE_BYTES];
 static size_t script_bytes, script_at, piece;
 static int script_error, interrupts;
 
-static ssize_t read_script(int fd, void *to, size_t bytes)
+static ssize_t read_script(int fd, void *to, size_t bytes, off_t at)
 {
     size_t n = script_bytes - script_at;
 
     (void)fd;
+    assert_int_equal(at, script_at);
     if (interrupts-- > 0) {
         errno = EINTR;
         return -1;

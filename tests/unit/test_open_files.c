@@ -311,16 +311,16 @@ static void A16_maps_alone_has_no_pages(void **state)
     source->ops->close(source);
 }
 
-static ssize_t (*real_read)(int, void *, size_t);
+static ssize_t (*real_read)(int, void *, size_t, off_t);
 static unsigned n_reads;
 
-static ssize_t fail_the_third(int fd, void *to, size_t bytes)
+static ssize_t fail_the_third(int fd, void *to, size_t bytes, off_t at)
 {
     if (++n_reads == 3) {
         errno = EIO;
         return -1;
     }
-    return real_read(fd, to, bytes < 100 ? bytes : 100);
+    return real_read(fd, to, bytes < 100 ? bytes : 100, at);
 }
 
 /* Half a list would look like half the memory given back. */

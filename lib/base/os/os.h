@@ -46,14 +46,24 @@ bool mt_os_thread_alive(const struct mt_os_thread *t);
  * and current folders of its own, so that the file's path means the same after a chroot. Returns
  * false when the thread shares the host's descriptors. */
 bool mt_os_thread_own_descriptors(void);
-/* Where the descriptors are the host's: a duplicate with a number that no host comes to, so that
- * neither a host that closed 0 to 2 nor one that closes all gets to write into our file, nor we
- * into its; `descriptor` is closed. Else `descriptor` itself. Takes and returns -1 as well. */
-int mt_os_descriptor_keep(int descriptor);
-/* False when some thread had to share the host's. */
-bool mt_os_descriptors_are_own(void);
 /* The block and the OS's id of the calling thread. */
 uint32_t mt_os_thread_id(void);
+
+/* ---- descriptors (POSIX) ----
+ * A thread that shares the host's may find its own closed and the host's files at their numbers.
+ * So what it holds longer than for a few calls goes through keep and close, and each call on it is
+ * preceded by is_ours: it then never waits for, reads, moves, writes or closes what is the host's.
+ * Between that and the call a moment is left. In a thread with a table of its own none of the three
+ * costs a system call. */
+
+/* Moves it to a number that no host comes to, so that neither a host that closed 0 to 2 nor one
+ * that closes all gets to write into our file, and notes which file it is. Takes -1, too; returns
+ * -1, with the descriptor closed, when there is no number for it. */
+int mt_os_descriptor_keep(int descriptor);
+/* False when the number is no longer the file that was kept: it is lost, and not to be used. */
+bool mt_os_descriptor_is_ours(int descriptor);
+/* Closes what was kept, unless it is lost. Takes -1, too. */
+void mt_os_descriptor_close(int descriptor);
 
 /* ---- process ---- */
 uint32_t mt_os_process_id(void);

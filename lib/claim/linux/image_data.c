@@ -52,7 +52,8 @@ void mt_image_data_free(struct mt_image_data *d)
 
 static bool copy_from_file(struct mt_remote *r, uint64_t address, void *out, size_t bytes)
 {
-    return address < INT64_MAX && pread(r->mem, out, bytes, (off_t)address) == (ssize_t)bytes;
+    return address < INT64_MAX && mt_os_descriptor_is_ours(r->mem) &&
+           pread(r->mem, out, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
 static uint64_t all_present(struct mt_remote *r, uint64_t first_page)
@@ -95,13 +96,13 @@ static int open_file(const struct mt_look *look, const struct mt_interval *v)
                    : snprintf(path, sizeof(path), "/proc/%u/root%s", look->pid, name);
     if (n < 0 || n >= (int)sizeof(path))
         return -1;
-    file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    file = mt_os_descriptor_keep(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (file < 0)
         return -1;
     if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_ino == v->inode &&
         same_build(look, v, file))
         return file;
-    close(file);
+    mt_os_descriptor_close(file);
     return -1;
 }
 
@@ -112,7 +113,7 @@ static bool read_original(const struct mt_relocations *r, const Elf64_Phdr *p, u
                           uint8_t *out, uint64_t page)
 {
     uint64_t file_end = p->p_offset + p->p_filesz, kept = page;
-    ssize_t got = pread(r->file, out, page, (off_t)offset);
+    ssize_t got = mt_os_descriptor_is_ours(r->file) ? pread(r->file, out, page, (off_t)offset) : -1;
 
     if (got < 0)
         return false;
@@ -171,7 +172,8 @@ static bool judge_window(struct mt_image_data *d, const struct mt_look *look,
                                    .bits = d->marks};
     ssize_t bytes = (ssize_t)(n * 8);
 
-    if (pread(look->remote->pagemap, d->entries, n * 8, (off_t)(w->base / page * 8)) != bytes ||
+    if (!mt_os_descriptor_is_ours(look->remote->pagemap) ||
+        pread(look->remote->pagemap, d->entries, n * 8, (off_t)(w->base / page * 8)) != bytes ||
         !mt_relocations_mark(w->file, &marks))
         return false;
     for (uint64_t i = 0; i < n; i++) {
@@ -215,8 +217,7 @@ static void explain_one(struct mt_image_data *d, const struct mt_look *look, str
 
     v->relocated = v->written = 0;
     v->explained = file >= 0 && judge_interval(d, look, file, v, deadline_ns);
-    if (file >= 0)
-        close(file);
+    mt_os_descriptor_close(file);
 }
 
 /* ---- all ---- */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/os/os.h"
 #include "claim/linux/provider.h"
 
 #define BYTES_MOST (UINT64_C(32) << 20)
@@ -49,7 +50,8 @@ struct range {
 
 static bool read_at(int file, uint64_t offset, void *out, size_t bytes)
 {
-    return offset < INT64_MAX && pread(file, out, bytes, (off_t)offset) == (ssize_t)bytes;
+    return offset < INT64_MAX && mt_os_descriptor_is_ours(file) &&
+           pread(file, out, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
 /* The first mark, by order of the table, of those in a range; MT_COUNT_OF(marks) = none. */
@@ -117,13 +119,13 @@ enum mt_allocator mt_allocator_linked_in(const struct mt_look *look)
     int file;
 
     snprintf(path, sizeof(path), "/proc/%u/exe", look->pid);
-    file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    file = mt_os_descriptor_keep(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
     if (file < 0)
         return MT_ALLOCATOR_UNKNOWN;
     if (read_at(file, 0, &e, sizeof(e)) && !memcmp(e.e_ident, ELFMAG, SELFMAG) &&
         e.e_ident[EI_CLASS] == ELFCLASS64 &&
         (find_names(file, &e, &range) || find_sentences(file, &e, &range)))
         found = search(file, &range);
-    close(file);
+    mt_os_descriptor_close(file);
     return found < MT_COUNT_OF(marks) ? marks[found].allocator : MT_ALLOCATOR_UNKNOWN;
 }

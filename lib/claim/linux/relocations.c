@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/os/os.h"
 
 #define TAG_RELR_BYTES 35
 #define TAG_RELR 36
@@ -23,7 +24,8 @@
 
 static bool read_at(int file, uint64_t offset, void *out, size_t bytes)
 {
-    return offset < INT64_MAX && pread(file, out, bytes, (off_t)offset) == (ssize_t)bytes;
+    return offset < INT64_MAX && mt_os_descriptor_is_ours(file) &&
+           pread(file, out, bytes, (off_t)offset) == (ssize_t)bytes;
 }
 
 static bool offset_of(const struct mt_relocations *r, uint64_t address, uint64_t *out)

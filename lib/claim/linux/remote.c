@@ -17,6 +17,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/os/os.h"
+
 #define READ_BYTES_MOST (64u * 1024)
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define SCAN_PRESENT (UINT64_C(1) << 3)
@@ -43,7 +45,8 @@ static bool copy_by_call(struct mt_remote *r, uint64_t address, void *out, size_
 
 static bool copy_by_file(struct mt_remote *r, uint64_t address, void *out, size_t bytes)
 {
-    return pread(r->mem, out, bytes, (off_t)address) == (ssize_t)bytes;
+    return mt_os_descriptor_is_ours(r->mem) &&
+           pread(r->mem, out, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
 static bool copy_nothing(struct mt_remote *r, uint64_t address, void *out, size_t bytes)
@@ -58,8 +61,11 @@ static bool copy_nothing(struct mt_remote *r, uint64_t address, void *out, size_
 static uint64_t presence_by_pagemap(struct mt_remote *r, uint64_t first_page)
 {
     uint64_t entries[MT_REMOTE_PAGES], bits = 0;
-    ssize_t got = pread(r->pagemap, entries, sizeof(entries), (off_t)(first_page * 8));
+    ssize_t got;
 
+    if (!mt_os_descriptor_is_ours(r->pagemap))
+        return 0;
+    got = pread(r->pagemap, entries, sizeof(entries), (off_t)(first_page * 8));
     for (ssize_t i = 0; i < got / 8; i++)
         if (entries[i] & PAGEMAP_PRESENT)
             bits |= UINT64_C(1) << i;
@@ -76,7 +82,7 @@ static int scan(struct mt_remote *r, uint64_t first_page, struct scan_range *out
                               .any_of = SCAN_PRESENT,
                               .returned = SCAN_PRESENT};
 
-    return ioctl(r->pagemap, SCAN_IOCTL, &a);
+    return mt_os_descriptor_is_ours(r->pagemap) ? ioctl(r->pagemap, SCAN_IOCTL, &a) : -1;
 }
 
 /* Unlike a word of pagemap it does not make the kernel look at the page's own descriptor, which is
@@ -125,7 +131,7 @@ static int open_file(uint32_t pid, const char *name)
         snprintf(path, sizeof(path), "/proc/%u/%s", pid, name);
     else
         snprintf(path, sizeof(path), "/proc/thread-self/%s", name);
-    return open(path, O_RDONLY | O_CLOEXEC);
+    return mt_os_descriptor_keep(open(path, O_RDONLY | O_CLOEXEC));
 }
 
 /* Tries the call on the caller's own word: a sandbox may refuse it. */
@@ -162,10 +168,8 @@ void mt_remote_open(struct mt_remote *out, uint32_t pid)
 
 void mt_remote_close(struct mt_remote *r)
 {
-    if (r->pagemap >= 0)
-        close(r->pagemap);
-    if (r->mem >= 0)
-        close(r->mem);
+    mt_os_descriptor_close(r->pagemap);
+    mt_os_descriptor_close(r->mem);
     r->pagemap = r->mem = -1;
     r->ops = &refused;
 }

@@ -40,22 +40,26 @@ void mt_tasks_open(struct mt_tasks *t, uint32_t pid)
 
 void mt_tasks_close(struct mt_tasks *t)
 {
-    if (t->directory >= 0)
-        close(t->directory);
+    mt_os_descriptor_close(t->directory);
     t->directory = -1;
+}
+
+static bool is_there(const struct mt_tasks *t)
+{
+    return t->directory >= 0 && mt_os_descriptor_is_ours(t->directory);
 }
 
 void mt_tasks_rewind(struct mt_tasks *t)
 {
     t->at = t->filled = 0;
-    if (t->directory >= 0)
+    if (is_there(t))
         lseek(t->directory, 0, SEEK_SET);
 }
 
 static bool fill(struct mt_tasks *t)
 {
     long got =
-        t->directory < 0 ? -1 : syscall(SYS_getdents64, t->directory, t->buffer, sizeof(t->buffer));
+        is_there(t) ? syscall(SYS_getdents64, t->directory, t->buffer, sizeof(t->buffer)) : -1;
 
     t->at = 0;
     t->filled = got > 0 ? (size_t)got : 0;
@@ -91,6 +95,8 @@ static size_t read_file(const struct mt_tasks *t, uint32_t tid, const char *name
     ssize_t got;
     int file;
 
+    if (!is_there(t))
+        return 0;
     snprintf(path, sizeof(path), "%u/%s", tid, name);
     file = openat(t->directory, path, O_RDONLY | O_CLOEXEC);
     if (file < 0)

@@ -27,14 +27,14 @@ static int failed(struct mt_vfs_file *f, int code)
     return errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? SQLITE_FULL : code;
 }
 
-/* Where the descriptors are the host's, it may have closed ours, and the number may be a file of
- * its own now: nothing is written that is not ours. */
-static bool is_still_ours(const struct mt_vfs_file *f)
+/* Where the descriptors are the host's, it may have closed ours. SQLite asks the layer for errno:
+ * this one tells mt_db_error(). */
+static bool is_lost(struct mt_vfs_file *f)
 {
-    struct stat s;
-
-    return mt_os_descriptors_are_own() ||
-           (fstat(f->fd, &s) == 0 && s.st_ino == f->inode && s.st_dev == f->device);
+    if (mt_os_descriptor_is_ours(f->fd))
+        return false;
+    f->last_errno = errno = EBADF;
+    return true;
 }
 
 static int vfs_close(sqlite3_file *file)
@@ -44,8 +44,7 @@ static int vfs_close(sqlite3_file *file)
     mt_vfs_shm_unmap(file, 0);
     if (f->delete_at_end)
         unlink(f->path);
-    if (is_still_ours(f))
-        close(f->fd);
+    mt_os_descriptor_close(f->fd);
     return SQLITE_OK;
 }
 
@@ -55,6 +54,8 @@ static int vfs_read(sqlite3_file *file, void *to, int bytes, sqlite3_int64 at)
     char *p = to;
     int done = 0;
 
+    if (is_lost(f))
+        return SQLITE_IOERR_READ;
     while (done < bytes) {
         ssize_t n = pread(f->fd, p + done, (size_t)(bytes - done), at + done);
 
@@ -78,7 +79,7 @@ static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_in
     const char *p = from;
     int done = 0;
 
-    if (!is_still_ours(f))
+    if (is_lost(f))
         return SQLITE_IOERR_WRITE;
     while (done < bytes) {
         ssize_t n = pwrite(f->fd, p + done, (size_t)(bytes - done), at + done);
@@ -96,7 +97,7 @@ static int vfs_truncate(sqlite3_file *file, sqlite3_int64 bytes)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
-    if (!is_still_ours(f))
+    if (is_lost(f))
         return SQLITE_IOERR_TRUNCATE;
     return ftruncate(f->fd, bytes) ? failed(f, SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
 }
@@ -127,6 +128,8 @@ static int vfs_sync(sqlite3_file *file, int flags)
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
     (void)flags;
+    if (is_lost(f))
+        return SQLITE_IOERR_FSYNC;
     if (fdatasync(f->fd))
         return failed(f, SQLITE_IOERR_FSYNC);
     if (f->sync_folder)
@@ -139,6 +142,8 @@ static int vfs_size(sqlite3_file *file, sqlite3_int64 *out)
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     struct stat s;
 
+    if (is_lost(f))
+        return SQLITE_IOERR_FSTAT;
     if (fstat(f->fd, &s))
         return failed(f, SQLITE_IOERR_FSTAT);
     *out = s.st_size;
@@ -252,7 +257,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     if (f->fd < 0)
         return SQLITE_CANTOPEN;
     if (fstat(f->fd, &s) || !S_ISREG(s.st_mode)) {
-        close(f->fd);
+        mt_os_descriptor_close(f->fd);
         return SQLITE_IOERR_FSTAT;
     }
     f->device = s.st_dev;

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "base/os/os.h"
+
 #define PENDING_BYTE 0x40000000
 #define RESERVED_BYTE (PENDING_BYTE + 1)
 #define SHARED_FIRST (PENDING_BYTE + 2)
@@ -27,6 +29,10 @@ static int lock_call(int fd, bool query, struct flock *lock)
 {
     int result;
 
+    if (!mt_os_descriptor_is_ours(fd)) {
+        errno = EBADF;
+        return -1;
+    }
     if (!atomic_load(&no_ofd)) {
         result = fcntl(fd, query ? F_OFD_GETLK : F_OFD_SETLK, lock);
         if (result == 0 || errno != EINVAL)

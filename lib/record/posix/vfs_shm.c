@@ -37,7 +37,7 @@ static int enter(struct mt_vfs_file *f)
     if (type == F_UNLCK) {
         if (mt_vfs_set_lock(f->shm_fd, F_WRLCK, DEAD_MAN, 1))
             return SQLITE_BUSY;
-        if (ftruncate(f->shm_fd, 3))
+        if (!mt_os_descriptor_is_ours(f->shm_fd) || ftruncate(f->shm_fd, 3))
             return SQLITE_IOERR_SHMOPEN;
     }
     return mt_vfs_set_lock(f->shm_fd, F_RDLCK, DEAD_MAN, 1) ? SQLITE_BUSY : SQLITE_OK;
@@ -47,17 +47,18 @@ static int open_shm(struct mt_vfs_file *f)
 {
     char path[PATH_BYTES];
     struct stat of_db;
-    mode_t mode = fstat(f->fd, &of_db) ? 0600 : of_db.st_mode & 0777;
+    mode_t mode;
     int rc;
 
-    if (!shm_path(f, path))
+    if (!mt_os_descriptor_is_ours(f->fd) || !shm_path(f, path))
         return SQLITE_CANTOPEN;
+    mode = fstat(f->fd, &of_db) ? 0600 : of_db.st_mode & 0777;
     f->shm_fd = mt_os_descriptor_keep(open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
     if (f->shm_fd < 0)
         return SQLITE_CANTOPEN;
     rc = fchmod(f->shm_fd, mode) && errno != EPERM ? SQLITE_IOERR_SHMOPEN : enter(f);
     if (rc != SQLITE_OK) {
-        close(f->shm_fd);
+        mt_os_descriptor_close(f->shm_fd);
         f->shm_fd = -1;
     }
     return rc;
@@ -67,7 +68,7 @@ static int open_shm(struct mt_vfs_file *f)
 static bool fill_up(int fd, off_t from, off_t end)
 {
     for (off_t at = from / PAGE_STEP * PAGE_STEP; at < end; at += PAGE_STEP)
-        if (pwrite(fd, "", 1, at + PAGE_STEP - 1) != 1)
+        if (!mt_os_descriptor_is_ours(fd) || pwrite(fd, "", 1, at + PAGE_STEP - 1) != 1)
             return false;
     return true;
 }
@@ -89,7 +90,7 @@ static int map_next(struct mt_vfs_file *f, int extend, bool *out_absent)
     struct stat s;
     char *p;
 
-    if (fstat(f->shm_fd, &s))
+    if (!mt_os_descriptor_is_ours(f->shm_fd) || fstat(f->shm_fd, &s))
         return SQLITE_IOERR_SHMSIZE;
     if (f->n_shm + at_once > MT_SHM_REGIONS)
         return SQLITE_FULL;
@@ -98,6 +99,8 @@ static int map_next(struct mt_vfs_file *f, int extend, bool *out_absent)
         return SQLITE_OK;
     if (s.st_size < end && !fill_up(f->shm_fd, s.st_size, end))
         return SQLITE_IOERR_SHMSIZE;
+    if (!mt_os_descriptor_is_ours(f->shm_fd))
+        return SQLITE_IOERR_SHMMAP;
     p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->shm_fd, begin);
     if (p == MAP_FAILED)
         return SQLITE_IOERR_SHMMAP;
@@ -135,7 +138,9 @@ int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
         type = F_UNLCK;
     else if (flags & SQLITE_SHM_SHARED)
         type = F_RDLCK;
-    return mt_vfs_set_lock(f->shm_fd, type, LOCK_FIRST + first, n) ? SQLITE_BUSY : SQLITE_OK;
+    if (mt_vfs_set_lock(f->shm_fd, type, LOCK_FIRST + first, n) == 0)
+        return SQLITE_OK;
+    return errno == EBADF ? SQLITE_IOERR_SHMLOCK : SQLITE_BUSY; /* lost: not to be waited for */
 }
 
 void mt_vfs_shm_barrier(sqlite3_file *file)
@@ -158,7 +163,7 @@ int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
         return SQLITE_OK;
     if (delete_flag && shm_path(f, path))
         unlink(path);
-    close(f->shm_fd);
+    mt_os_descriptor_close(f->shm_fd);
     f->shm_fd = -1;
     return SQLITE_OK;
 }

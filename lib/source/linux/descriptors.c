@@ -29,16 +29,25 @@ struct entry_head {
 };
 #define ENTRY_NAME 19u
 
+static int open_in(int directory, const char *name, int how)
+{
+    if (directory < 0)
+        return -1;
+    if (!mt_os_descriptor_is_ours(directory)) {
+        errno = EBADF;
+        return -1;
+    }
+    return mt_os_descriptor_keep(openat(directory, name, how));
+}
+
 static int open_text(int directory, const char *name)
 {
-    return directory < 0 ? -1
-                         : mt_os_descriptor_keep(openat(directory, name, O_RDONLY | O_CLOEXEC));
+    return open_in(directory, name, O_RDONLY | O_CLOEXEC);
 }
 
 static void close_one(int *fd)
 {
-    if (*fd >= 0)
-        close(*fd);
+    mt_os_descriptor_close(*fd);
     *fd = -1;
 }
 
@@ -99,7 +108,7 @@ static bool has_memory(int directory)
 {
     char byte;
     int fd = open_text(directory, "maps");
-    bool has = fd >= 0 && read(fd, &byte, 1) == 1;
+    bool has = fd >= 0 && mt_os_descriptor_is_ours(fd) && pread(fd, &byte, 1, 0) == 1;
 
     close_one(&fd);
     return has;
@@ -111,7 +120,8 @@ static int find_task(int tasks, char *buffer, size_t capacity)
 {
     long n;
 
-    while ((n = syscall(SYS_getdents64, tasks, buffer, capacity)) > 0) {
+    while (mt_os_descriptor_is_ours(tasks) &&
+           (n = syscall(SYS_getdents64, tasks, buffer, capacity)) > 0) {
         struct entry_head head;
 
         for (long at = 0; at < n; at += head.bytes) {
@@ -119,7 +129,7 @@ static int find_task(int tasks, char *buffer, size_t capacity)
             int task;
 
             memcpy(&head, buffer + at, sizeof(head));
-            task = name[0] == '.' ? -1 : openat(tasks, name, DIRECTORY);
+            task = name[0] == '.' ? -1 : open_in(tasks, name, DIRECTORY);
             if (task >= 0 && has_memory(task))
                 return task;
             close_one(&task);
@@ -135,9 +145,9 @@ bool mt_descriptors_renew(struct mt_linux_source *s)
     if (!s->live || s->leader < 0)
         return false;
     if (has_memory(s->leader)) {
-        task = openat(s->leader, ".", DIRECTORY);
+        task = open_in(s->leader, ".", DIRECTORY);
     } else {
-        tasks = openat(s->leader, "task", DIRECTORY);
+        tasks = open_in(s->leader, "task", DIRECTORY);
         if (tasks >= 0)
             task = find_task(tasks, s->lines.buffer, s->lines.capacity);
         close_one(&tasks);

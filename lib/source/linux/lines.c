@@ -3,7 +3,7 @@
  * In: a descriptor, the size of one read. Out: lines, valid until the next call.
  * Called by listing.c and counters.c. Must not allocate, nor take a short read for the end: the
  * kernel hands out about a page a call, whatever is asked for.
- * Uses: lseek, read. */
+ * Uses: pread, which neither moves nor waits for what is no file of /proc any more. */
 #define _GNU_SOURCE
 #include "source/linux/lines.h"
 
@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/os/os.h"
 
 void mt_lines_init(struct mt_lines *l, char *buffer, size_t capacity)
 {
-    *l = (struct mt_lines){.read = read, .buffer = buffer, .capacity = capacity, .fd = -1};
+    *l = (struct mt_lines){.read = pread, .buffer = buffer, .capacity = capacity, .fd = -1};
 }
 
 void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pace)
@@ -27,12 +28,14 @@ void mt_lines_start(struct mt_lines *l, int fd, size_t chunk, struct mt_pace *pa
     l->at_end = fd < 0;
     l->skipping = false;
     l->n_too_long = 0;
-    if (fd >= 0)
-        lseek(fd, 0, SEEK_SET);
+    l->at = 0;
 }
 
 int mt_lines_failure(int error)
 {
+    if (error == EBADF)
+        return mt_error_set(TRACER_EIO, "the host closed descriptors of the sampler, which had to "
+                                        "share its table: stop the tracer and start it anew");
     if (error == ESRCH)
         return mt_error_set(TRACER_ESTATE, "the process has ended");
     if (error == EACCES || error == EPERM)
@@ -47,10 +50,11 @@ static ssize_t read_once(struct mt_lines *l, char *to, size_t bytes)
     do {
         if (l->pace)
             mt_pace_begin(l->pace);
-        n = l->read(l->fd, to, bytes);
+        n = l->read(l->fd, to, bytes, l->at);
         if (l->pace && n > 0)
             mt_pace_end(l->pace);
     } while (n < 0 && errno == EINTR);
+    l->at += n > 0 ? n : 0;
     return n;
 }
 
@@ -59,6 +63,8 @@ static int fill(struct mt_lines *l)
     size_t room;
     ssize_t n;
 
+    if (!mt_os_descriptor_is_ours(l->fd))
+        return mt_lines_failure(EBADF);
     if (l->begin > 0) {
         memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
         l->end -= l->begin;

@@ -13,10 +13,11 @@
 #define MT_LINES_BUFFER_BYTES (64u * 1024)
 
 struct mt_lines {
-    ssize_t (*read)(int fd, void *to, size_t bytes); /* read(2), or a test's */
+    ssize_t (*read)(int fd, void *to, size_t bytes, off_t at); /* pread(2), or a test's */
     char *buffer;
     size_t capacity;
     int fd;
+    off_t at;             /* where the next read begins */
     size_t chunk;         /* bytes that one read asks for at most */
     struct mt_pace *pace; /* NULL = reading holds no lock worth a gap */
     size_t begin, end;    /* unread text in the buffer */
@@ -42,7 +43,8 @@ const char *mt_lines_ahead(struct mt_lines *l, size_t bytes, size_t *out_bytes);
 /* Takes so much of what is ahead; it must end with a line. */
 void mt_lines_skip(struct mt_lines *l, size_t bytes);
 
-/* The error that this errno of reading /proc stands for, with its detail. */
+/* The error that this errno of reading /proc stands for, with its detail; EBADF: the descriptor is
+ * lost, see base/os. */
 int mt_lines_failure(int error);
 
 #endif

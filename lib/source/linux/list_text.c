@@ -4,7 +4,7 @@
  * Called by listing.c. A mapping more or less moves all lines behind it, but leaves them as they
  * are: so the longest equal beginning and the longest equal end are found, and the lines between
  * are those to parse. Must not take a short read for the end.
- * Uses: lseek, read. */
+ * Uses: pread. */
 #define _GNU_SOURCE
 #include "source/linux/list_text.h"
 
@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/os/os.h"
 #include "source/linux/lines.h"
 
 #define FIRST_BYTES (64u * 1024)
@@ -40,7 +41,7 @@ void mt_list_text_init(struct mt_list_text *t)
 {
     char *block = mt_memory_alloc(block_bytes(FIRST_BYTES));
 
-    *t = (struct mt_list_text){.read = read};
+    *t = (struct mt_list_text){.read = pread};
     if (block)
         divide(t, block, FIRST_BYTES);
 }
@@ -82,7 +83,6 @@ static int read_all(struct mt_list_text *t, int fd)
     ssize_t n;
 
     t->bytes[t->now] = 0;
-    lseek(fd, 0, SEEK_SET);
     for (;;) {
         uint32_t room = t->capacity - t->bytes[t->now];
 
@@ -91,7 +91,9 @@ static int read_all(struct mt_list_text *t, int fd)
                 return mt_error_set(TRACER_ELIMIT, "no room to keep the list of mappings");
             continue;
         }
-        n = t->read(fd, t->text[t->now] + t->bytes[t->now], room);
+        if (!mt_os_descriptor_is_ours(fd))
+            return mt_lines_failure(EBADF);
+        n = t->read(fd, t->text[t->now] + t->bytes[t->now], room, t->bytes[t->now]);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)

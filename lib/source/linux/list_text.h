@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 struct mt_list_text {
-    ssize_t (*read)(int fd, void *to, size_t bytes); /* read(2), or a test's */
+    ssize_t (*read)(int fd, void *to, size_t bytes, off_t at); /* pread(2), or a test's */
     char *text[2]; /* [now], and [1 - now] of the look before; one block with `ends` */
     uint32_t bytes[2];
     uint32_t *ends;    /* where each line of text[now] ends, behind its newline */

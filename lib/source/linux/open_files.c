@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/os/os.h"
 
 int mt_source_open_files(const char *directory, struct mt_source **out)
 {
@@ -19,8 +20,8 @@ int mt_source_open_files(const char *directory, struct mt_source **out)
 
     if (!s)
         return TRACER_ENOMEM;
-    s->leader = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-    s->task = open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+    s->leader = mt_os_descriptor_keep(open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+    s->task = mt_os_descriptor_keep(open(directory, O_RDONLY | O_CLOEXEC | O_DIRECTORY));
     error = s->task < 0 ? mt_error_set(TRACER_EIO, "%s: %s", directory, strerror(errno))
                         : mt_descriptors_open(s);
     if (error) {

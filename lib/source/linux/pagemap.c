@@ -55,6 +55,8 @@ static int read_entries(struct mt_pagemap *p, uint64_t start, uint64_t end)
     ssize_t got;
     int64_t ns;
 
+    if (!mt_os_descriptor_is_ours(p->fd))
+        return mt_error_set(TRACER_EIO, "the host closed the descriptor of pagemap");
     if (wanted > p->slice.units)
         wanted = p->slice.units;
     do {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/os/os.h"
 #include "source/linux/status.h"
 
 static int read_status(struct mt_linux_source *s, int fd, struct mt_counters *out)
@@ -76,7 +77,8 @@ static void read_descriptors(const struct mt_linux_source *s, struct mt_counters
 {
     struct stat st;
 
-    if (s->live && !fstatat(s->leader, "fd", &st, 0) && st.st_size > 0)
+    if (s->live && mt_os_descriptor_is_ours(s->leader) && !fstatat(s->leader, "fd", &st, 0) &&
+        st.st_size > 0)
         mt_status_set(out, MT_COUNTER_DESCRIPTORS, (uint64_t)st.st_size);
 }
 

@@ -25,7 +25,7 @@ static bool accepts(const struct mt_scan *s, uint64_t categories)
         .return_mask = categories,
     };
 
-    return ioctl(s->fd, MT_SCAN_IOCTL, &arg) >= 0;
+    return mt_os_descriptor_is_ours(s->fd) && ioctl(s->fd, MT_SCAN_IOCTL, &arg) >= 0;
 }
 
 void mt_scan_init(struct mt_scan *s, int fd, struct mt_scan_region *regions, struct mt_pace *pace)
@@ -49,7 +49,7 @@ static uint64_t pages_found(const struct mt_scan *s, uint64_t but)
     return bytes / mt_os_page_bytes();
 }
 
-/* Returns the number of ranges, -1 when the kernel refuses. */
+/* Returns the number of ranges, -1 when the kernel refuses or the descriptor is lost. */
 static int ask(struct mt_scan *s, struct mt_scan_arg *arg)
 {
     int n;
@@ -60,10 +60,10 @@ static int ask(struct mt_scan *s, struct mt_scan_arg *arg)
     arg->return_mask = MT_SCAN_PRESENT | MT_SCAN_SWAPPED | MT_SCAN_ZERO | MT_SCAN_HUGE |
                        (s->guards ? MT_SCAN_GUARD : 0);
     mt_pace_begin(s->pace);
-    n = ioctl(s->fd, MT_SCAN_IOCTL, arg);
+    n = mt_os_descriptor_is_ours(s->fd) ? ioctl(s->fd, MT_SCAN_IOCTL, arg) : -1;
     s->ns = mt_pace_end(s->pace);
     if (n < 0)
-        mt_error_set(TRACER_EIO, "the kernel refused to scan pages");
+        mt_error_set(TRACER_EIO, "pages cannot be scanned");
     s->n = n > 0 ? (uint32_t)n : 0;
     s->next = s->n == MT_SCAN_REGIONS ? s->regions[n - 1].end : arg->end;
     return n;

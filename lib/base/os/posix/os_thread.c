@@ -2,14 +2,11 @@
 /* base/os/posix: the sampler's thread, made so that the host does not notice it.
  * In: a function. Out: a thread with its own stack, signals blocked, normal scheduling.
  * Called by sampler/ only. Must not print, must restore the caller's signal mask exactly.
- * Uses: close_range CLOSE_RANGE_UNSHARE (Linux 5.9), else unshare(CLONE_FILES); unshare(CLONE_FS)
- * (both 2.6.16);
- * sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill. */
+ * Uses: sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -29,12 +26,7 @@
 
 #define STACK_BYTES (256u * 1024)
 #define STACK_BYTES_MAX (16u * 1024 * 1024)
-#define CLOSE_RANGE_UNSHARE_FLAG 2u
-#define N_OLD_DESCRIPTORS 65536
-#define FAR_DESCRIPTOR 4096 /* hosts come to lower numbers, close loops to higher ones */
 #define LOOK_AGAIN_NS INT64_C(200000000) /* a thread that was killed wakes nobody up */
-
-static atomic_bool descriptors_are_shared; /* some thread got no table of its own */
 
 struct mt_os_thread {
     pthread_t id;
@@ -204,77 +196,6 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
     mt_memory_free(t->stack);
     mt_memory_free(t);
     return true;
-}
-
-#if defined(__linux__)
-/* 0 to 2 must be open (SQLite and others rely on it) but must not be the host's: a copy of its
- * pipe would keep the reader at the other end waiting after the host closed it. */
-static void replace_standard_descriptors(void)
-{
-    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (fd < 0)
-        fd = (int)syscall(SYS_memfd_create, "memtracer", 1u);
-    if (fd < 0)
-        return;
-    for (int i = 0; i < 3; i++)
-        if (fd != i)
-            dup3(fd, i, O_CLOEXEC);
-    if (fd > 2)
-        close(fd);
-}
-
-static bool unshare_the_old_way(void)
-{
-    struct rlimit limit;
-    int last = N_OLD_DESCRIPTORS;
-
-    if (unshare(CLONE_FILES))
-        return false;
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < N_OLD_DESCRIPTORS)
-        last = (int)limit.rlim_cur;
-    for (int fd = 3; fd < last; fd++)
-        close(fd);
-    return true;
-}
-#endif
-
-bool mt_os_thread_own_descriptors(void)
-{
-#if defined(__linux__)
-    /* Also, a host may enter another mount namespace only while none of its threads shares its
-     * folders. */
-    unshare(CLONE_FS);
-    if (syscall(436 /* close_range */, 3u, ~0u, CLOSE_RANGE_UNSHARE_FLAG) == 0 ||
-        unshare_the_old_way()) {
-        replace_standard_descriptors();
-        return true;
-    }
-#endif
-    atomic_store(&descriptors_are_shared, true);
-    return false;
-}
-
-bool mt_os_descriptors_are_own(void)
-{
-    return !atomic_load(&descriptors_are_shared);
-}
-
-/* Where the limit is lower than what is asked for, the upper half of what there is. */
-int mt_os_descriptor_keep(int descriptor)
-{
-    struct rlimit limit;
-    int from = FAR_DESCRIPTOR, copy;
-
-    if (descriptor < 0 || !atomic_load(&descriptors_are_shared))
-        return descriptor;
-    if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < 2 * FAR_DESCRIPTOR)
-        from = (int)(limit.rlim_cur / 2);
-    copy = fcntl(descriptor, F_DUPFD_CLOEXEC, from < 3 ? 3 : from);
-    if (copy < 0)
-        return descriptor;
-    close(descriptor);
-    return copy;
 }
 
 bool mt_os_thread_alive(const struct mt_os_thread *t)

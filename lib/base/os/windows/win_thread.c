@@ -82,16 +82,6 @@ bool mt_os_thread_alive(const struct mt_os_thread *t)
     return WaitForSingleObject(t->handle, 0) == WAIT_TIMEOUT;
 }
 
-bool mt_os_descriptors_are_own(void)
-{
-    return true;
-}
-
-int mt_os_descriptor_keep(int descriptor)
-{
-    return descriptor;
-}
-
 /* Handles are no small numbers that a host closes in a loop: there is nothing to keep apart. */
 bool mt_os_thread_own_descriptors(void)
 {
