@@ -98,12 +98,16 @@ static bool grow_lists(struct mt_work *w, uint32_t regions)
     return true;
 }
 
+/* Other tables than these may be full, too: they do not grow. */
 static bool is_short(const struct mt_work *w)
 {
     const struct mt_claim_set *set = &w->claims[w->now];
     const struct mt_interval_list *list = &w->intervals[w->now];
+    const struct mt_snapshot *s = &w->snapshot;
 
-    return (w->snapshot.flags & MT_SAMPLE_TRUNCATED) || list->truncated ||
+    return ((s->flags & MT_SAMPLE_TRUNCATED) &&
+            (s->n_regions == s->capacity || s->n_wanted > s->capacity)) ||
+           list->truncated ||
            (set->truncated &&
             (set->n_claims == set->claim_capacity || set->n_modules == set->module_capacity ||
              set->n_threads == set->thread_capacity));

@@ -2,7 +2,8 @@
 /* claim/linux: remembers what only VmFlags tell of nameless regions.
  * In: snapshots with and without these flags. Out: flags of a region, as known last.
  * Called by claimer.c and through provider.h. Without it a claim by flags would come and go with
- * the interface that listed the regions. */
+ * the interface that listed the regions. What decides a type without a claim the source keeps
+ * itself (source/linux/kept_flags.c): these are for guesses, and outlast growth at either end. */
 #include "claim/linux/provider.h"
 
 #include "base/error.h"
