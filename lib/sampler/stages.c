@@ -186,6 +186,8 @@ int mt_stages_open(struct tracer *t)
     mt_os_facts_read(pid, facts);
     error = mt_strings_new(STRINGS, STRING_BYTES, &w->strings);
     if (!error)
+        mt_rules_keep_kinds(w->strings);
+    if (!error)
         error = mt_source_open_process(t->options.pid, &w->source);
     if (!error)
         error = mt_claimer_open(t->options.pid, w->strings, &w->claimer);

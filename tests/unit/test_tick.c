@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: what a look says of memory does not hang on how deep it looks. The right values are
- * the flags that the kernel prints in smaps, and what the test mapped. */
+/* Description: what a look says of memory hangs neither on how deep it looks nor on how many names
+ * there were before. The right values are the flags that the kernel prints in smaps, and what the
+ * test mapped. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
@@ -20,6 +21,7 @@
 #include "support/folder.h"
 
 #define MIB ((size_t)1 << 20)
+#define N_NAMES 200
 
 static struct tracer *t;
 static size_t page;
@@ -141,10 +143,82 @@ static void a_stack_is_one_at_every_depth(void **state)
     munmap(space, 4 * MIB - 16 * page);
 }
 
+/* ---- more names than there is room for ---- */
+
+static void fill_names(void)
+{
+    for (unsigned i = 0; !mt_strings_has_refused(t->work->strings); i++)
+        mt_strings_addf(t->work->strings, "connection %u", i);
+}
+
+static char *map_page(int fd, int sharing)
+{
+    char *p;
+
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)page), 0);
+    p = mmap(NULL, page, PROT_READ, sharing, fd, 0);
+    assert_true(p != MAP_FAILED);
+    close(fd);
+    return p;
+}
+
+static char *map_memfd(int i)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "queue %d", i);
+    return map_page(memfd_create(name, MFD_CLOEXEC), MAP_SHARED);
+}
+
+static char *map_file(int i)
+{
+    char path[200];
+    char *p;
+
+    snprintf(path, sizeof(path), "%s/part.%d", folder, i);
+    p = map_page(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), MAP_PRIVATE);
+    unlink(path);
+    return p;
+}
+
+static void types_need_no_room_for_names(void **state)
+{
+    char *memfd[N_NAMES], *file[N_NAMES];
+    uint64_t shareable, mapped_file;
+
+    (void)state;
+    tick(MT_DEPTH_FULL);
+    shareable = bytes_of(MT_TYPE_SHAREABLE);
+    mapped_file = bytes_of(MT_TYPE_MAPPED_FILE);
+    fill_names();
+    tick(MT_DEPTH_PAGES);
+    assert_int_equal(t->levels_flags, 0); /* all that is mapped has its name */
+    assert_string_equal(t->problem, "");
+    for (int i = 0; i < N_NAMES; i++) {
+        memfd[i] = map_memfd(i);
+        file[i] = map_file(i);
+    }
+    for (enum mt_depth depth = MT_DEPTH_PAGES; depth <= MT_DEPTH_FULL; depth++) {
+        tick(depth);
+        assert_int_equal(bytes_of(MT_TYPE_SHAREABLE) - shareable, N_NAMES * page);
+        assert_int_equal(bytes_of(MT_TYPE_MAPPED_FILE) - mapped_file, N_NAMES * page);
+        assert_int_equal(t->levels_flags, MT_SAMPLE_TRUNCATED);
+        assert_non_null(strstr(t->problem, "names"));
+    }
+    for (int i = 0; i < N_NAMES; i++) {
+        munmap(memfd[i], page);
+        munmap(file[i], page);
+    }
+    tick(MT_DEPTH_PAGES);
+    assert_int_equal(t->levels_flags, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_stack_is_one_at_every_depth, begin, end),
+        cmocka_unit_test_setup_teardown(types_need_no_room_for_names, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

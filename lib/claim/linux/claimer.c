@@ -110,7 +110,7 @@ int mt_claimer_open(uint32_t pid, struct mt_strings *strings, struct mt_claimer 
     if (!error)
         error = mt_threads_new(pid, &c->threads);
     if (!error)
-        error = mt_names_new(&c->names);
+        error = mt_names_new(strings, &c->names);
     if (!error)
         error = mt_arenas_new(&c->arenas);
     if (!error)
