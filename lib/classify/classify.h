@@ -16,6 +16,9 @@ struct mt_rule_answer {
     uint32_t claim_flags; /* MT_CLAIM_RESERVED, MT_CLAIM_GUARD */
 };
 
+/* Lets the names that rules go by keep their beginnings when there are too many names. */
+void mt_rules_keep_kinds(struct mt_strings *strings);
+
 /* By name, flags, protection and the neighbours of region `i`. */
 struct mt_rule_answer mt_rules_apply(const struct mt_snapshot *snapshot, uint32_t i);
 

@@ -73,6 +73,13 @@ static const struct flag_rule {
     {MT_REGION_PRIVATE, MT_TYPE_PRIVATE, 'B', 0},
 };
 
+void mt_rules_keep_kinds(struct mt_strings *strings)
+{
+    mt_strings_keep_kind(strings, "/");
+    for (size_t i = 0; i < MT_COUNT_OF(name_rules); i++)
+        mt_strings_keep_kind(strings, name_rules[i].prefix);
+}
+
 static struct mt_rule_answer answer(uint8_t type, char confidence, uint32_t claim_flags)
 {
     return (struct mt_rule_answer){type, confidence, claim_flags};

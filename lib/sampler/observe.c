@@ -112,6 +112,28 @@ static int lay_out(struct tracer *t, struct mt_sample *sample)
     return TRACER_OK;
 }
 
+/* Whether something goes by the name of its kind, its own having found no room. */
+static bool lacks_names(const struct mt_work *w)
+{
+    const struct mt_interval_list *list = &w->intervals[w->now];
+    const struct mt_claim_set *set = &w->claims[w->now];
+    const struct mt_strings *s = w->strings;
+
+    if (!mt_strings_has_refused(s))
+        return false;
+    for (uint32_t i = 0; i < list->n; i++)
+        if (mt_strings_stands_in(s, list->items[i].name) ||
+            mt_strings_stands_in(s, list->items[i].owner))
+            return true;
+    for (uint32_t i = 0; i < set->n_modules; i++)
+        if (mt_strings_stands_in(s, set->modules[i].path))
+            return true;
+    for (uint32_t i = 0; i < set->n_threads; i++)
+        if (mt_strings_stands_in(s, set->threads[i].name))
+            return true;
+    return false;
+}
+
 /* The sample's time is when it was complete: what it shows was there before every later mark. */
 int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
@@ -136,7 +158,7 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
     if (sample->depth < MT_DEPTH_FULL)
         mt_classify_carry_levels(&w->levels[1 - w->now], &w->levels[w->now],
                                  (sample->flags & MT_SAMPLE_PARTIAL) != 0);
-    if (list->truncated || set->truncated)
+    if (list->truncated || set->truncated || lacks_names(w))
         sample->flags |= MT_SAMPLE_TRUNCATED;
     if (set->partial)
         sample->flags |= MT_SAMPLE_PARTIAL;

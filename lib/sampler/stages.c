@@ -98,12 +98,16 @@ static bool grow_lists(struct mt_work *w, uint32_t regions)
     return true;
 }
 
+/* Other tables than these may be full, too: they do not grow. */
 static bool is_short(const struct mt_work *w)
 {
     const struct mt_claim_set *set = &w->claims[w->now];
     const struct mt_interval_list *list = &w->intervals[w->now];
+    const struct mt_snapshot *s = &w->snapshot;
 
-    return (w->snapshot.flags & MT_SAMPLE_TRUNCATED) || list->truncated ||
+    return ((s->flags & MT_SAMPLE_TRUNCATED) &&
+            (s->n_regions == s->capacity || s->n_wanted > s->capacity)) ||
+           list->truncated ||
            (set->truncated &&
             (set->n_claims == set->claim_capacity || set->n_modules == set->module_capacity ||
              set->n_threads == set->thread_capacity));
@@ -182,6 +186,8 @@ int mt_stages_open(struct tracer *t)
     w->clock_offset_ns = t->start_wall_ns - t->start_monotonic_ns;
     mt_os_facts_read(pid, facts);
     error = mt_strings_new(STRINGS, STRING_BYTES, &w->strings);
+    if (!error)
+        mt_rules_keep_kinds(w->strings);
     if (!error)
         error = mt_source_open_process(t->options.pid, &w->source);
     if (!error)

@@ -126,7 +126,7 @@ static void tell_problems(struct tracer *t, uint32_t flags, int error)
     if (flags & MT_SAMPLE_TRUNCATED)
         mt_sampler_problem(t, MT_PROBLEM_TRUNCATED, TRACER_LOG_WARNING,
                            "more regions, owners or names than there is room for; the rest is "
-                           "counted with its neighbours");
+                           "counted with its neighbours, or under the name of its kind");
     if ((flags & MT_SAMPLE_NO_PAGES) && !(t->options.flags & TRACER_F_NO_PAGES))
         mt_sampler_problem(t, MT_PROBLEM_NO_PAGES, TRACER_LOG_WARNING,
                            "page counts cannot be read (no smaps); resident columns are NULL");

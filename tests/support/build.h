@@ -53,6 +53,13 @@ static inline struct mt_region *build_region(uint64_t base, uint64_t end, const 
     return r;
 }
 
+/* After this no name that was not there before has room. */
+static inline void build_fill_names(void)
+{
+    for (unsigned i = 0; !mt_strings_has_refused(built.strings); i++)
+        mt_strings_addf(built.strings, "name %u", i);
+}
+
 static inline void build_pages(struct mt_region *r, unsigned kind, uint64_t bytes)
 {
     r->pages.known |= 1u << kind;

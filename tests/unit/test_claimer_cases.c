@@ -184,7 +184,8 @@ static void run(char **w)
     uint32_t scratch[512];
 
     (void)w;
-    assert_int_equal(mt_names_new(&names) | mt_arenas_new(&arenas) | mt_chunks_new(&chunks), 0);
+    assert_int_equal(mt_names_new(built.strings, &names), 0);
+    assert_int_equal(mt_arenas_new(&arenas) | mt_chunks_new(&chunks), 0);
     mt_names_collect(names, &fake_look);
     mt_runtimes_collect(&fake_look);
     mt_allocator_collect(&fake_look);

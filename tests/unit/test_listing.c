@@ -164,7 +164,7 @@ static void words_of_hugetlb_are_no_resident_memory(void **state)
 static struct mt_source *second;
 static struct mt_snapshot fresh;
 
-/* Any region, by name, of a list read by a source that has read nothing before. */
+/* Any region, by name, of a list read by a source that has read no list of this kind before. */
 static void assert_as_read_anew(void)
 {
     assert_int_equal(second->ops->list(second, &fresh, false), TRACER_OK);
@@ -192,8 +192,10 @@ static void a_list_that_is_renewed_in_place(void **state)
         block[i] = block[i] ? NULL : map_anonymous(8);
         if (block[i] && rand() % 2)
             mprotect(block[i] + page, page, PROT_READ);
-        if (round % 50 == 0)
+        if (round % 50 == 0) {
             list(true);
+            assert_int_equal(second->ops->list(second, &fresh, true), TRACER_OK);
+        }
         assert_as_read_anew();
     }
     for (unsigned i = 0; i < BLOCKS; i++)

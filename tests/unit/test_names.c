@@ -6,7 +6,7 @@ static struct mt_names *names;
 
 static int begin(void **state)
 {
-    return fake_begin(state) || mt_names_new(&names) ? -1 : 0;
+    return fake_begin(state) || mt_names_new(built.strings, &names) ? -1 : 0;
 }
 
 static int end(void **state)
@@ -24,28 +24,28 @@ static const struct mt_claim *claim_of(const char *rights, const char *name)
     return fake_claim(0x10000, 0x20000);
 }
 
+static const struct {
+    const char *name;
+    uint8_t type;
+} cases[] = {
+    {"[anon: glibc: malloc]", MT_TYPE_HEAP},
+    {"[anon: glibc: malloc arena]", MT_TYPE_HEAP},
+    {"[anon: glibc: pthread stack: 77]", MT_TYPE_STACK},
+    {"[anon:mimalloc]", MT_TYPE_HEAP},
+    {"[anon:jemalloc_pg_overcommit]", MT_TYPE_HEAP},
+    {"[anon:tcmalloc_region_NORMAL_page_8192_lfr_4]", MT_TYPE_HEAP},
+    {"[anon: Go: heap]", MT_TYPE_MANAGED_HEAP},
+    {"[anon:cpython:pymalloc]", MT_TYPE_MANAGED_HEAP},
+    {"[anon:dalvik-main space (region space)]", MT_TYPE_MANAGED_HEAP},
+    {"[anon:Ruby:nt_alloc_thread_stack_chunk]", MT_TYPE_STACK},
+    {"[anon:Ruby:io_buffer_map_memory]", MT_TYPE_MANAGED_HEAP},
+    {"[anon:memtracer]", MT_TYPE_TRACER},
+    {"/memfd:java_heap (deleted)", MT_TYPE_MANAGED_HEAP},
+    {"/memfd:doublemapper (deleted)", MT_TYPE_MANAGED_HEAP},
+};
+
 static void labels_have_their_types(void **state)
 {
-    static const struct {
-        const char *name;
-        uint8_t type;
-    } cases[] = {
-        {"[anon: glibc: malloc]", MT_TYPE_HEAP},
-        {"[anon: glibc: malloc arena]", MT_TYPE_HEAP},
-        {"[anon: glibc: pthread stack: 77]", MT_TYPE_STACK},
-        {"[anon:mimalloc]", MT_TYPE_HEAP},
-        {"[anon:jemalloc_pg_overcommit]", MT_TYPE_HEAP},
-        {"[anon:tcmalloc_region_NORMAL_page_8192_lfr_4]", MT_TYPE_HEAP},
-        {"[anon: Go: heap]", MT_TYPE_MANAGED_HEAP},
-        {"[anon:cpython:pymalloc]", MT_TYPE_MANAGED_HEAP},
-        {"[anon:dalvik-main space (region space)]", MT_TYPE_MANAGED_HEAP},
-        {"[anon:Ruby:nt_alloc_thread_stack_chunk]", MT_TYPE_STACK},
-        {"[anon:Ruby:io_buffer_map_memory]", MT_TYPE_MANAGED_HEAP},
-        {"[anon:memtracer]", MT_TYPE_TRACER},
-        {"/memfd:java_heap (deleted)", MT_TYPE_MANAGED_HEAP},
-        {"/memfd:doublemapper (deleted)", MT_TYPE_MANAGED_HEAP},
-    };
-
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct mt_claim *c = claim_of("rw-p", cases[i].name);
@@ -55,6 +55,20 @@ static void labels_have_their_types(void **state)
         assert_int_equal(c->rank, MT_RANK_NAME);
         assert_string_equal(mt_strings_get(built.strings, c->owner, NULL), cases[i].name);
     }
+}
+
+static void labels_have_their_types_without_room_for_them(void **state)
+{
+    (void)state;
+    build_fill_names();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct mt_claim *c = claim_of("rw-p", cases[i].name);
+
+        assert_non_null(c);
+        assert_int_equal(c->type, cases[i].type);
+    }
+    assert_null(claim_of("rw-p", "[anon:my pool]"));
+    assert_null(claim_of("rw-p", "/memfd:x (deleted)"));
 }
 
 static void other_names_are_nobodys(void **state)
@@ -86,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(labels_have_their_types, begin, end),
+        cmocka_unit_test_setup_teardown(labels_have_their_types_without_room_for_them, begin, end),
         cmocka_unit_test_setup_teardown(other_names_are_nobodys, begin, end),
         cmocka_unit_test_setup_teardown(a_stacks_label_names_its_thread, begin, end),
         cmocka_unit_test_setup_teardown(what_is_not_accessible_is_reserved, begin, end),

@@ -48,9 +48,17 @@ static void names_tell_the_type(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < MT_COUNT_OF(rows); i++) {
-        build_region(0x100000 + i * 0x10000, 0x101000 + i * 0x10000, rows[i].rights, rows[i].name);
+        build_region(0x100000 + i * 0x10000, 0x101000 + i * 0x10000, rows[i].rights, rows[i].name)
+            ->inode = i + 1;
         expect(i, rows[i].type, rows[i].confidence);
     }
+}
+
+static void names_tell_the_type_without_room_for_them(void **state)
+{
+    mt_rules_keep_kinds(built.strings);
+    build_fill_names();
+    names_tell_the_type(state);
 }
 
 static void pieces_of_a_library_are_its_image(void **state)
@@ -135,6 +143,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_tell_the_type, build_begin, build_end),
+        cmocka_unit_test_setup_teardown(names_tell_the_type_without_room_for_them, build_begin,
+                                        build_end),
         cmocka_unit_test_setup_teardown(pieces_of_a_library_are_its_image, build_begin, build_end),
         cmocka_unit_test_setup_teardown(a_data_file_beside_a_library_is_no_image, build_begin,
                                         build_end),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Description: equal bytes have one id, any bytes are kept, a full table answers with one name. */
+/* Description: equal bytes have one id, any bytes are kept, a full table answers with the
+ * beginning that says what a name is of. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,6 +48,55 @@ static void a_full_table_says_so(void **state)
     mt_strings_free(s);
 }
 
+static const char *in_full_table(struct mt_strings *s, const char *name)
+{
+    uint32_t id = mt_strings_add(s, name, strlen(name));
+
+    assert_int_equal(mt_strings_stands_in(s, id), strcmp(mt_strings_get(s, id, NULL), name) != 0);
+    return mt_strings_get(s, id, NULL);
+}
+
+static void a_full_table_keeps_beginnings(void **state)
+{
+    static const char *const kinds[] = {"/", "/dev/", "/dev/zero", "[anon:", "/dev/zero"};
+    struct mt_strings *s;
+
+    (void)state;
+    assert_int_equal(mt_strings_new(50, 4096, &s), 0);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        mt_strings_keep_kind(s, kinds[i]);
+    assert_false(mt_strings_has_refused(s));
+    assert_string_equal(in_full_table(s, "/srv/first"), "/srv/first");
+    for (int i = 0; i < 50; i++)
+        mt_strings_addf(s, "name %d", i);
+    assert_true(mt_strings_has_refused(s));
+    assert_string_equal(in_full_table(s, "/srv/first"), "/srv/first");
+    assert_string_equal(in_full_table(s, "/srv/second"), "/ (name table full)");
+    assert_string_equal(in_full_table(s, "/dev/zero"), "/dev/zero");
+    assert_string_equal(in_full_table(s, "/dev/zero (deleted)"), "/dev/zero (name table full)");
+    assert_string_equal(in_full_table(s, "/dev/zer"), "/dev/ (name table full)");
+    assert_string_equal(in_full_table(s, "[anon:x]"), "[anon: (name table full)");
+    assert_string_equal(in_full_table(s, "worker 7"), "(name table full)");
+    assert_string_equal(in_full_table(s, ""), "");
+    mt_strings_free(s);
+}
+
+/* Text may end before places do. */
+static void names_that_are_too_long_keep_beginnings(void **state)
+{
+    char text[200] = "/memfd:";
+    struct mt_strings *s;
+
+    (void)state;
+    assert_int_equal(mt_strings_new(50, 128, &s), 0);
+    mt_strings_keep_kind(s, "/memfd:");
+    memset(text + 7, 'x', sizeof(text) - 8);
+    text[sizeof(text) - 1] = '\0';
+    assert_string_equal(in_full_table(s, text), "/memfd: (name table full)");
+    assert_string_equal(in_full_table(s, "/memfd:x"), "/memfd:x");
+    mt_strings_free(s);
+}
+
 static void many_names_stay_apart(void **state)
 {
     struct mt_strings *s;
@@ -67,6 +117,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_bytes_have_one_id),
         cmocka_unit_test(a_full_table_says_so),
+        cmocka_unit_test(a_full_table_keeps_beginnings),
+        cmocka_unit_test(names_that_are_too_long_keep_beginnings),
         cmocka_unit_test(many_names_stay_apart),
     };
 

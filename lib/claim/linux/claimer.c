@@ -119,7 +119,7 @@ int mt_claimer_open(uint32_t pid, const struct mt_claim_symbols *symbols,
     if (!error)
         error = mt_threads_new(pid, &symbols->stack_cache, &c->threads);
     if (!error)
-        error = mt_names_new(&c->names);
+        error = mt_names_new(strings, &c->names);
     if (!error)
         error = mt_arenas_new(&c->arenas);
     if (!error)

@@ -2,7 +2,8 @@
 /* claim/linux: remembers what only VmFlags tell of nameless regions.
  * In: snapshots with and without these flags. Out: flags of a region, as known last.
  * Called by claimer.c and through provider.h. Without it a claim by flags would come and go with
- * the interface that listed the regions. */
+ * the interface that listed the regions. What decides a type without a claim the source keeps
+ * itself (source/linux/kept_flags.c): these are for guesses, and outlast growth at either end. */
 #include "claim/linux/provider.h"
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ struct span {
 
 struct mt_flags {
     uint32_t n;
+    bool cut;                 /* more regions than places */
     struct span spans[SPANS]; /* by address */
 };
 
@@ -31,19 +33,31 @@ void mt_flags_free(struct mt_flags *f)
     mt_memory_free(f);
 }
 
+static void learn(struct mt_flags *f, const struct mt_look *look)
+{
+    const struct mt_snapshot *s = look->snapshot;
+
+    f->n = 0;
+    f->cut = false;
+    for (uint32_t i = 0; i < s->n_regions && !f->cut; i++) {
+        const struct mt_region *r = &s->regions[i];
+
+        if (!mt_look_is_anonymous(look, r))
+            continue;
+        f->cut = f->n == SPANS;
+        if (!f->cut)
+            f->spans[f->n++] = (struct span){r->base, r->end, r->flags};
+    }
+}
+
 void mt_flags_remember(struct mt_flags *f, const struct mt_look *look)
 {
     const struct mt_snapshot *s = look->snapshot;
 
-    if (s->n_regions == 0 || !(s->regions[0].flags & MT_REGION_FLAGS_KNOWN))
-        return;
-    f->n = 0;
-    for (uint32_t i = 0; i < s->n_regions && f->n < SPANS; i++) {
-        const struct mt_region *r = &s->regions[i];
-
-        if (mt_look_is_anonymous(look, r))
-            f->spans[f->n++] = (struct span){r->base, r->end, r->flags};
-    }
+    if (s->n_regions > 0 && (s->regions[0].flags & MT_REGION_FLAGS_KNOWN))
+        learn(f, look);
+    else if (f->cut)
+        look->out->truncated = true;
 }
 
 static const struct span *find(const struct mt_flags *f, uint64_t address)

@@ -52,7 +52,7 @@ struct mt_chunks {
     unsigned now;
     bool judged; /* guesses were: all regions are walked again */
     struct mt_guesses guesses;
-    bool cut; /* the deadline ended the walk of the region at hand */
+    bool cut; /* the deadline or a full list ended the walk of the region at hand */
     uint32_t n_new, n_read;
     uint32_t next_region, next_block, n_checks; /* see check_region() */
     struct mt_known_spans known;
@@ -120,16 +120,19 @@ static bool ends_well(const struct mt_chunks *c, const struct mt_look *look, uin
             look->main_descriptor - at < DESCRIPTOR_BLOCK_MOST);
 }
 
-/* A runtime's blocks are no blocks of their own to anybody: neighbours are one. */
-static void add_block(struct list *l, uint32_t first, const struct mt_block *b)
+/* A runtime's blocks are no blocks of their own to anybody: neighbours are one. False = full. */
+static bool add_block(struct list *l, uint32_t first, const struct mt_block *b)
 {
     struct mt_block *last = l->n_blocks > first ? &l->blocks[l->n_blocks - 1] : NULL;
 
     if (last && b->kind != MT_BLOCK_MALLOC && last->kind == b->kind && last->end == b->base &&
         last->confidence == b->confidence)
         last->end = b->end;
+    else if (l->n_blocks == BLOCKS)
+        return false;
     else
         l->blocks[l->n_blocks++] = *b;
+    return true;
 }
 
 /* A long chain is read over several collections. */
@@ -150,7 +153,7 @@ static uint64_t follow(struct mt_chunks *c, struct mt_look *look, uint64_t at, u
     struct list *l = &c->lists[c->now];
     uint32_t first = l->n_blocks;
 
-    for (unsigned n = 0; n < BLOCKS_A_REGION && l->n_blocks < BLOCKS && at < region_end; n++) {
+    for (unsigned n = 0; at < region_end; n++) {
         const struct mt_block *before = trust ? find_before(c, at) : NULL;
         struct mt_block b;
 
@@ -160,7 +163,10 @@ static uint64_t follow(struct mt_chunks *c, struct mt_look *look, uint64_t at, u
                  !read_block(c, look, at, region_end, &b))
             break;
         b.base = at;
-        add_block(l, first, &b);
+        if (n == BLOCKS_A_REGION || !add_block(l, first, &b)) {
+            look->out->truncated = c->cut = true;
+            break;
+        }
         at = b.end;
     }
     return at;
@@ -237,7 +243,8 @@ static void walk_region(struct mt_chunks *c, struct mt_look *look, struct walked
     w->cut = c->cut;
 }
 
-static void copy_region(struct mt_chunks *c, struct walked *w, const struct walked *before)
+static void copy_region(struct mt_chunks *c, struct mt_look *look, struct walked *w,
+                        const struct walked *before)
 {
     struct list *l = &c->lists[c->now];
 
@@ -245,6 +252,8 @@ static void copy_region(struct mt_chunks *c, struct walked *w, const struct walk
     memcpy(&l->blocks[l->n_blocks], &c->lists[1 - c->now].blocks[before->first],
            w->n * sizeof(struct mt_block));
     l->n_blocks += w->n;
+    w->cut = w->n < before->n;
+    look->out->truncated |= w->cut;
 }
 
 /* Both lists are by address: `*cursor` only moves up. */
@@ -338,7 +347,9 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
     bool changed = false, fresh = !look->out->deadline_ns; /* a whole look believes nothing */
     bool walk = !before || before->cut || c->judged;
 
-    if (!before && !may_walk(c, look))
+    if (l->n_regions == REGIONS)
+        look->out->truncated = true;
+    if (l->n_regions == REGIONS || (!before && !may_walk(c, look)))
         return;
     if (due && walk)
         check_next_region(c);
@@ -350,7 +361,7 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
                     : resume         ? BELIEVE_ALL
                                      : BELIEVE_CHECKED);
     else
-        copy_region(c, &w, before);
+        copy_region(c, look, &w, before);
     l->regions[l->n_regions++] = w;
 }
 
@@ -366,7 +377,7 @@ void mt_chunks_collect(struct mt_chunks *c, struct mt_look *look)
     c->n_checks = look->out->deadline_ns ? CHECKS_A_ROUND : CHECKS_OF_A_WHOLE;
     l = &c->lists[c->now];
     l->n_regions = l->n_blocks = 0;
-    for (uint32_t i = 0; i < s->n_regions && l->n_regions < REGIONS; i++)
+    for (uint32_t i = 0; i < s->n_regions; i++)
         if (mt_look_is_data(look, &s->regions[i]))
             collect_region(c, look, &s->regions[i], &cursor);
     if (c->next_region >= l->n_regions)

@@ -132,8 +132,10 @@ static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
     const struct heap *before = find(&a->lists[1 - a->now], base);
     struct heap *h;
 
-    if (now->n == HEAPS)
+    if (now->n == HEAPS) {
+        look->out->truncated = true;
         return;
+    }
     h = &now->heaps[now->n++];
     if (before && !before->sound && before->region_base == r->base &&
         before->region_end == r->end && look->round % ROUNDS_BETWEEN_PROBES) {

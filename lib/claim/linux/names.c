@@ -77,10 +77,14 @@ struct mt_names {
     uint8_t rule_of[NAMES]; /* by string id: RULE_UNKNOWN, RULE_NONE, or index + RULE_FIRST */
 };
 
-int mt_names_new(struct mt_names **out)
+int mt_names_new(struct mt_strings *strings, struct mt_names **out)
 {
     *out = mt_memory_alloc(sizeof(**out));
-    return *out ? TRACER_OK : mt_error_set(TRACER_ENOMEM, "no address space for a table of names");
+    if (!*out)
+        return mt_error_set(TRACER_ENOMEM, "no address space for a table of names");
+    for (size_t i = 0; i < MT_COUNT_OF(rules); i++)
+        mt_strings_keep_kind(strings, rules[i].prefix);
+    return TRACER_OK;
 }
 
 void mt_names_free(struct mt_names *n)

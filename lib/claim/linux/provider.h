@@ -88,7 +88,7 @@ void mt_threads_collect(struct mt_threads *t, struct mt_look *look);
 
 /* ---- names.c ---- */
 struct mt_names;
-int mt_names_new(struct mt_names **out);
+int mt_names_new(struct mt_strings *strings, struct mt_names **out);
 void mt_names_free(struct mt_names *n);
 void mt_names_collect(struct mt_names *n, struct mt_look *look);
 

@@ -4,6 +4,7 @@
 #define MT_SOURCE_LINUX_LINUX_SOURCE_H
 
 #include "source/linux/count.h"
+#include "source/linux/kept_flags.h"
 #include "source/linux/lines.h"
 #include "source/linux/list_text.h"
 #include "source/source.h"
@@ -35,6 +36,8 @@ struct mt_linux_source {
     /* devices whose mappings are hugetlb, learned from VmFlags: maps does not tell */
     uint32_t n_hugetlb;
     uint32_t hugetlb[MT_HUGETLB_DEVICES];
+
+    struct mt_kept_flags *kept_flags; /* behind this struct, untouched where there are none */
 };
 
 /* mt_source_open_process, with the place of /proc. */

@@ -238,5 +238,6 @@ int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)
     if (!pages)
         forget_pages(out);
     mark_hugetlb(s, out);
+    mt_kept_flags_pass(s->kept_flags, out);
     return TRACER_OK;
 }

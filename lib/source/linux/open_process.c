@@ -48,8 +48,9 @@ struct mt_linux_source *mt_linux_new(void)
 {
     const size_t entries = MT_PAGEMAP_ENTRIES * sizeof(uint64_t);
     const size_t regions = MT_SCAN_REGIONS * sizeof(struct mt_scan_region);
-    char *block =
-        mt_memory_alloc(entries + regions + MT_LINES_BUFFER_BYTES + sizeof(struct mt_linux_source));
+    const size_t flags = sizeof(struct mt_kept_flags);
+    char *block = mt_memory_alloc(entries + regions + flags + MT_LINES_BUFFER_BYTES +
+                                  sizeof(struct mt_linux_source));
     struct mt_linux_source *s;
 
     if (!block) {
@@ -66,7 +67,8 @@ struct mt_linux_source *mt_linux_new(void)
     s->ticks_per_second = (uint64_t)sysconf(_SC_CLK_TCK);
     s->count.pagemap.entries = (uint64_t *)(void *)block;
     s->count.scan.regions = (struct mt_scan_region *)(void *)(block + entries);
-    mt_lines_init(&s->lines, block + entries + regions, MT_LINES_BUFFER_BYTES - 64);
+    s->kept_flags = (struct mt_kept_flags *)(void *)(block + entries + regions);
+    mt_lines_init(&s->lines, block + entries + regions + flags, MT_LINES_BUFFER_BYTES - 64);
     return s;
 }
 
