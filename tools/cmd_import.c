@@ -153,7 +153,7 @@ static int take_field(struct importing *im, const struct field *f, bool known, i
     tracer_type_bytes *t = &im->types[f->place];
 
     if (f->column < 0) {
-        if (known && tracer_import_counter(im->to, f->name, (uint64_t)value))
+        if (tracer_import_counter(im->to, f->name, known ? (uint64_t)value : UINT64_MAX))
             return csv_wrong(&im->csv, tracer_last_error());
         return TOOL_OK;
     }
