@@ -69,7 +69,7 @@ static void print_table(const struct difference *d, bool exact)
     for (size_t i = 0; i < d->n_types; i++) {
         const struct type_difference *y = &d->types[i];
 
-        if (!difference_has(y, 0) && !difference_has(y, 1))
+        if (!y->there[0] && !y->there[1])
             continue;
         table_text(t, y->name);
         put(t, y->held[0]);

@@ -28,10 +28,20 @@ void csv_close(struct csv *c)
     c->file = NULL;
 }
 
+/* Excel begins a file with the mark of UTF-8. */
+static void drop_mark(char *text)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+
+    if (!strncmp(text, mark, sizeof(mark) - 1))
+        memmove(text, text + sizeof(mark) - 1, strlen(text) + 2 - sizeof(mark));
+}
+
 char *csv_line(struct csv *c)
 {
     while ((!c->work || work_step(c->work)) && fgets(c->text, sizeof(c->text), c->file)) {
-        c->line++;
+        if (c->line++ == 0)
+            drop_mark(c->text);
         c->text[strcspn(c->text, "\r\n")] = '\0';
         if (c->text[0]) {
             c->n_full++;

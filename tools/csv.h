@@ -26,7 +26,8 @@ struct csv {
 int csv_open(struct csv *c, const char *path);
 void csv_close(struct csv *c);
 
-/* The next line that is not empty, without its end; NULL at the end of the file. */
+/* The next line that is not empty, without its end and without a file's mark of UTF-8; NULL
+ * at the end of the file. */
 char *csv_line(struct csv *c);
 
 /* After the last line: TOOL_OK or, where more could not be read, with a sentence

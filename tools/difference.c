@@ -23,7 +23,8 @@ const char *const difference_columns[DIFFERENCE_COLUMNS] = {
 
 static const char sql_levels[] =
     "WITH " SQL_LEVELS_AT " SELECT type, size, committed, charged, private, ws, ws_private,"
-    " ws_shareable, ws_shared, pss, swap, locked, huge, lazy_free, blocks, largest"
+    " ws_shareable, ws_shared, pss, swap, locked, huge, lazy_free, blocks, largest,"
+    " EXISTS (SELECT 1 FROM level k WHERE k.run = ?1 AND k.type = place AND k.sample <= ?2)"
     " FROM levels_at WHERE type <> 'free' ORDER BY place";
 
 static const char sql_points[] =
@@ -75,9 +76,13 @@ static int keep_level(void *user, uint32_t n_columns, const char *const *names,
     struct type_difference *y = find_type(r->d, &v[0]);
 
     (void)names;
-    for (uint32_t c = 1; y && c < n_columns; c++)
-        if (v[c].kind == TRACER_VALUE_INTEGER)
-            y->side[r->side][c - 1] = v[c].integer;
+    (void)n_columns;
+    if (!y)
+        return 0;
+    for (uint32_t c = 0; c < DIFFERENCE_COLUMNS; c++)
+        if (v[1 + c].kind == TRACER_VALUE_INTEGER)
+            y->side[r->side][c] = v[1 + c].integer;
+    y->there[r->side] = v[1 + DIFFERENCE_COLUMNS].integer != 0;
     return 0;
 }
 
@@ -146,19 +151,11 @@ static int read_side(struct answer *a, const struct moment *m, int side, struct 
     return code ? code : read_swings(a, m->run, &r);
 }
 
-bool difference_has(const struct type_difference *y, int side)
-{
-    const int64_t *v = y->side[side];
-
-    return v[DIFFERENCE_SIZE] != UNKNOWN || v[DIFFERENCE_COMMITTED] != UNKNOWN ||
-           v[DIFFERENCE_PRIVATE] != UNKNOWN;
-}
-
 static int64_t change(const struct type_difference *y, int64_t before, int64_t after)
 {
-    if (before == UNKNOWN && !difference_has(y, 0) && after != UNKNOWN)
+    if (before == UNKNOWN && !y->there[0] && after != UNKNOWN)
         before = 0;
-    if (after == UNKNOWN && !difference_has(y, 1) && before != UNKNOWN)
+    if (after == UNKNOWN && !y->there[1] && before != UNKNOWN)
         after = 0;
     return before == UNKNOWN || after == UNKNOWN ? UNKNOWN : after - before;
 }
@@ -197,7 +194,7 @@ static void judge_all(struct difference *d, bool two_runs)
         y->held[1] = held(y->side[1]);
         y->grew = change(y, y->held[0], y->held[1]);
         judge(y, two_runs);
-        if (is_own(y))
+        if (is_own(y) || y->grew == UNKNOWN)
             continue;
         d->differs = d->differs || y->beyond;
         for (int s = 0; s < 2; s++)

@@ -18,7 +18,6 @@
 enum {
     DIFFERENCE_SIZE = 0,
     DIFFERENCE_COMMITTED = 1,
-    DIFFERENCE_PRIVATE = 3,
     DIFFERENCE_WS = 4,
     DIFFERENCE_SWAP = 9,
     DIFFERENCE_BLOCKS = 13
@@ -29,6 +28,7 @@ extern const char *const difference_columns[DIFFERENCE_COLUMNS];
 struct type_difference {
     char name[32];
     int64_t side[2][DIFFERENCE_COLUMNS];
+    bool there[2]; /* the type was written by then, whatever is known of it */
     int64_t held[2];
     int64_t grew; /* held after − held before */
     int64_t swing[2];
@@ -39,16 +39,13 @@ struct type_difference {
 struct difference {
     struct type_difference types[DIFFERENCE_TYPES]; /* most growth first */
     size_t n_types;
-    struct type_difference all; /* types together, without the tracer's own; no columns */
+    struct type_difference all; /* those that can be compared, without the tracer's; no columns */
     bool differs;               /* any type but the tracer's own */
 };
 
 /* Reads both moments and both runs' swings, and judges. `after` may be `before` itself. */
 int difference_read(struct answer *before, const struct moment *from, struct answer *after,
                     const struct moment *to, struct difference *out);
-
-/* Does the side know of the type at all? */
-bool difference_has(const struct type_difference *y, int side);
 
 /* Of a column; a type that one side does not have was nothing there, a column unknown on one side
  * stays so. */

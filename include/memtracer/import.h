@@ -45,8 +45,9 @@ TRACER_API int tracer_import_type(tracer_import *i, const char *name, uint32_t *
  * moment, less than 2^62 of them (146 years) on either side; else TRACER_EINVAL. Since 0.1. */
 TRACER_API int tracer_import_life(tracer_import *i, int64_t wall_ns);
 
-/* Sets a counter of table counter_kind ("heap_in_use"), or "regions", as of the next sample.
- * EINVAL when there is none of that name. Since 0.1. */
+/* Sets a counter of table counter_kind ("heap_in_use"), or "regions", as of the next sample, also
+ * where that begins a life; what was set before the last sample is the old life's. A value above
+ * INT64_MAX: unknown. EINVAL when there is none of that name. Since 0.1. */
 TRACER_API int tracer_import_counter(tracer_import *i, const char *name, uint64_t value);
 
 /* A sample at `wall_ns`, later than the one before. `types` are the values of n_types types, each

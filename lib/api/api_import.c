@@ -28,8 +28,10 @@ struct tracer_import {
     struct mt_os_facts facts;
     struct mt_run_info info;
     struct mt_levels levels;
-    struct mt_counters counters;
-    int64_t n_regions; /* -1 = unknown */
+    struct mt_counters counters, written; /* as set, and as of the sample before */
+    uint64_t fresh;                       /* counters set since that sample */
+    int64_t n_regions, written_regions;   /* -1 = unknown */
+    bool fresh_regions;
     uint32_t n_types; /* of the series' own */
     uint64_t n_samples;
     int64_t last_ns; /* of the newest sample */
@@ -61,7 +63,7 @@ static void set_facts(tracer_import *i, const tracer_import_options *o)
     i->facts.cgroup_limit_bytes = o->limit_bytes > 0 ? o->limit_bytes : -1;
     i->facts.host_memory_bytes = i->facts.address_limit_bytes = i->facts.data_limit_bytes = -1;
     i->facts.parent_pid = i->facts.process_start_ns = -1;
-    i->n_regions = -1;
+    i->n_regions = i->written_regions = -1;
     i->facts.max_regions = o->max_regions > 0 ? o->max_regions : -1;
     i->info.label = i->label;
     i->info.interval_ms = o->interval_ms ? o->interval_ms : 1000;
@@ -141,6 +143,15 @@ static int check_moment(int64_t wall_ns)
                         (long long)wall_ns);
 }
 
+/* What was set since the last sample belongs to the next one, which may be the new life's first. */
+static void forget_life(tracer_import *i)
+{
+    i->levels.present = 0;
+    i->counters.known &= i->fresh;
+    if (!i->fresh_regions)
+        i->n_regions = -1;
+}
+
 int tracer_import_life(tracer_import *i, int64_t wall_ns)
 {
     int error = check_moment(wall_ns);
@@ -155,8 +166,7 @@ int tracer_import_life(tracer_import *i, int64_t wall_ns)
         return error;
     i->info.start_wall_ns = wall_ns;
     i->info.start_monotonic_ns = 0;
-    i->levels.present = 0;
-    i->counters.known = 0;
+    forget_life(i);
     error = mt_recorder_open(i->path, &i->info, NULL, &i->recorder);
     for (uint32_t t = 0; t < i->n_types && !error; t++)
         error = mt_recorder_type(i->recorder, MT_TYPE_USER_FIRST + t, i->names[t], "");
@@ -167,15 +177,20 @@ int tracer_import_life(tracer_import *i, int64_t wall_ns)
 
 int tracer_import_counter(tracer_import *i, const char *name, uint64_t value)
 {
+    bool known = value <= INT64_MAX;
+
     if (!i || !name)
         return mt_error_set(TRACER_EINVAL, "tracer_import_counter: an argument is missing");
     if (!strcmp(name, "regions")) {
-        i->n_regions = value <= INT64_MAX ? (int64_t)value : -1;
+        i->n_regions = known ? (int64_t)value : -1;
+        i->fresh_regions = true;
         return TRACER_OK;
     }
     for (int c = 0; c < MT_COUNTER_CAPACITY; c++)
         if (counter_names[c] && !strcmp(counter_names[c], name)) {
-            i->counters.known |= UINT64_C(1) << c;
+            i->fresh |= UINT64_C(1) << c;
+            i->counters.known &= ~(UINT64_C(1) << c);
+            i->counters.known |= (uint64_t)known << c;
             i->counters.value[c] = value;
             return TRACER_OK;
         }
@@ -205,6 +220,18 @@ static int take_types(tracer_import *i, const tracer_type_bytes *types, uint32_t
     return TRACER_OK;
 }
 
+/* Counters and regions of a recording come along with what changed in the types; in a series each
+ * line was written by somebody who may look for it. */
+static bool has_news(const tracer_import *i)
+{
+    if (i->n_regions != i->written_regions || i->counters.known != i->written.known)
+        return true;
+    for (int c = 0; c < MT_COUNTER_CAPACITY; c++)
+        if (i->counters.known >> c & 1u && i->counters.value[c] != i->written.value[c])
+            return true;
+    return false;
+}
+
 static int write_sample(tracer_import *i, int64_t wall_ns)
 {
     struct mt_sample s = {.t_ns = wall_ns - i->info.start_wall_ns,
@@ -213,11 +240,16 @@ static int write_sample(tracer_import *i, int64_t wall_ns)
                           .cost_wall_ns = -1,
                           .cost_cpu_ns = -1,
                           .n_regions = i->n_regions,
+                          .news = has_news(i),
                           .levels = &i->levels,
                           .counters = &i->counters};
     int error = mt_recorder_sample(i->recorder, &s);
 
     i->last_ns = wall_ns;
+    i->written = i->counters;
+    i->written_regions = i->n_regions;
+    i->fresh = 0;
+    i->fresh_regions = false;
     if (!error && ++i->n_samples % SAMPLES_A_COMMIT == 0)
         error = mt_recorder_commit(i->recorder);
     if (error && !i->failed)

@@ -36,6 +36,7 @@ struct mt_sample {
     int64_t cost_cpu_ns;  /* of the sampler thread since the sample before; -1 = unknown */
     uint64_t own_bytes;
     int64_t n_regions;     /* mappings as the OS listed them last, -1 = never */
+    bool news;             /* gets a row of its own even where no type changed */
     const char *allocator; /* who serves malloc, a constant; NULL = not known in this sample */
     const struct mt_levels *levels;
     const struct mt_counters *counters;

@@ -30,7 +30,8 @@ int mt_recorder_open(const char *path, const struct mt_run_info *info,
                      const struct mt_strings *strings, struct mt_recorder **out);
 
 /* Adds a sample to the open transaction. A sample in which no type, region, module, thread
- * changed against the one before, and without flags, extends that one's row (ticks, until_ns).
+ * changed against the one before, and without flags or news, extends that one's row (ticks,
+ * until_ns).
  * Sets `row` in the sample's new intervals, modules and threads. On failure nothing of the
  * sample is kept and the next one carries the difference. */
 int mt_recorder_sample(struct mt_recorder *r, const struct mt_sample *sample);

@@ -79,7 +79,7 @@ static bool host_counters_changed(const struct mt_recorder *r, const struct mt_s
 
 static bool steady(const struct mt_recorder *r, const struct mt_sample *s)
 {
-    return r->at.sample && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
+    return !s->news && r->at.sample && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
            !something_lost(r, s) && !levels_changed(r, s) && !lists_changed(s) &&
            !host_counters_changed(r, s);
 }
