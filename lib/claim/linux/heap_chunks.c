@@ -327,9 +327,13 @@ static bool check_region(struct mt_chunks *c, const struct mt_look *look,
 }
 
 /* A region left out now is as new in the next collection. */
-static bool may_walk(struct mt_chunks *c, struct mt_look *look)
+static bool has_room(struct mt_chunks *c, struct mt_look *look, bool is_new)
 {
-    if (c->n_new++ < NEW_A_ROUND_LEAST || !look->out->deadline_ns ||
+    if (c->lists[c->now].n_regions == REGIONS) {
+        look->out->truncated = true;
+        return false;
+    }
+    if (!is_new || c->n_new++ < NEW_A_ROUND_LEAST || !look->out->deadline_ns ||
         mt_os_monotonic_ns() < look->out->deadline_ns)
         return true;
     look->out->partial = true;
@@ -347,9 +351,7 @@ static void collect_region(struct mt_chunks *c, struct mt_look *look, const stru
     bool changed = false, fresh = !look->out->deadline_ns; /* a whole look believes nothing */
     bool walk = !before || before->cut || c->judged;
 
-    if (l->n_regions == REGIONS)
-        look->out->truncated = true;
-    if (l->n_regions == REGIONS || (!before && !may_walk(c, look)))
+    if (!has_room(c, look, !before))
         return;
     if (due && walk)
         check_next_region(c);
