@@ -233,7 +233,7 @@ int tracer_claim(tracer *t, const void *addr, size_t bytes, uint32_t type, const
             label = mt_type_name(type) ? mt_type_name(type)
                                        : t->types[type - TRACER_TYPE_USER_FIRST].name;
         mt_label_copy(c->label, sizeof(c->label), label);
-        t->claims_changed = true;
+        t->claims_number++;
     }
     mt_os_lock_release(t->lock);
     return error;
@@ -258,7 +258,7 @@ int tracer_unclaim(tracer *t, const void *addr, size_t bytes)
     if (kept == t->n_claims)
         error = mt_error_set(TRACER_EINVAL, "no claim lies inside the %zu bytes at %p", bytes,
                              (void *)(uintptr_t)addr);
-    t->claims_changed = t->claims_changed || kept < t->n_claims;
+    t->claims_number += kept < t->n_claims;
     t->n_claims = kept;
     mt_os_lock_release(t->lock);
     return error;

@@ -128,7 +128,7 @@ void mt_requests_claim(struct tracer *t)
     struct mt_work *w = t->work;
 
     mt_os_lock_acquire(t->lock);
-    w->n_user_claims = t->n_claims;
+    w->claims_number = t->claims_number;
     for (uint32_t i = 0; i < t->n_claims; i++) {
         const struct mt_user_claim *c = &t->claims[i];
 

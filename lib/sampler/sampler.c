@@ -116,7 +116,7 @@ static struct wake look_at_requests(struct tracer *t, const struct pace *p)
                      .paused = t->paused,
                      .samples_asked = t->samples_asked,
                      .flushes_asked = t->flushes_asked,
-                     .claims_changed = t->claims_changed};
+                     .claims_changed = t->claims_number != t->claims_seen};
 
     w.sample = t->samples_asked > t->samples_done;
     w.flush = t->flushes_asked > t->flushes_done;
@@ -219,7 +219,7 @@ static bool process_is_gone(const struct tracer *t)
 static void claims_are_seen(struct tracer *t)
 {
     mt_os_lock_acquire(t->lock);
-    t->claims_changed = t->claims_changed && t->n_claims != t->work->n_user_claims;
+    t->claims_seen = t->work->claims_number;
     mt_os_lock_release(t->lock);
 }
 

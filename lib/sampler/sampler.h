@@ -68,7 +68,7 @@ struct tracer {
     uint32_t n_types, n_types_recorded;
     struct mt_user_claim claims[MT_USER_CLAIMS];
     uint32_t n_claims;
-    bool claims_changed;
+    uint32_t claims_number, claims_seen; /* changes of claims so far, and those a look has seen */
     struct mt_counter_words counter_words[MT_USER_COUNTERS]; /* constant once counted */
     uint32_t n_counters;
     struct mt_counters host_counters; /* set by the host, from USER_FIRST on */

@@ -33,7 +33,7 @@ struct mt_work {
     uint32_t n_marks;
     uint32_t n_types; /* of the host's own, written since the last commit */
 
-    uint32_t n_user_claims;       /* of the host's own, as of the last look */
+    uint32_t claims_number;       /* of the host's own, as of the last look */
     struct mt_counters allocator; /* its counters, as of when it was last asked */
 
     int64_t n_regions;   /* listed by the last deep look, -1 = there was none */

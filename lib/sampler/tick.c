@@ -168,9 +168,9 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     }
     measure(t, sample, begun_ns);
     mt_requests_count(t);
+    tell_problems(t, sample->flags, error); /* while the error's own words stand */
     record_error = mt_recorder_sample(w->recorder, sample);
     publish(t, sample);
-    tell_problems(t, sample->flags, error);
     if (!error && !record_error)
         remember(w, sample, begun_ns);
     w->source_error = error;
