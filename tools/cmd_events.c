@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: memtracer events: what came, went and changed in the address space.
  * In: the view memory_event. Out: a table in order of time, all columns under --json. */
+#include <stdio.h>
+#include <string.h>
+
 #include "answer.h"
 #include "moment.h"
 #include "options.h"
@@ -73,13 +76,71 @@ struct filter {
     bool all;
 };
 
+/* As view memory_event spells them. */
+static const char *const kinds[] = {"VirtualAlloc", "VirtualFree", "MapViewFile", "UnmapViewFile",
+                                    "Grow",         "Shrink",      "Protect"};
+
+struct known {
+    const char *wanted;
+    bool found;
+    char names[2048];
+};
+
+static void add_name(struct known *k, const char *name)
+{
+    size_t n = strlen(k->names);
+
+    snprintf(k->names + n, sizeof(k->names) - n, "%s%s", n ? ", " : "", name);
+    k->found = k->found || !strcmp(name, k->wanted);
+}
+
+/* A misspelt word would find nothing, silently. */
+static int know_kind(void *user, char **operands, int n)
+{
+    const struct filter *f = user;
+    struct known known = {.wanted = f->kind};
+
+    (void)operands;
+    (void)n;
+    for (size_t i = 0; f->kind && i < COUNT_OF(kinds); i++)
+        add_name(&known, kinds[i]);
+    if (!f->kind || known.found)
+        return TOOL_OK;
+    complain("events: --kind %s: there is no such kind; there are %s", f->kind, known.names);
+    return TOOL_USAGE;
+}
+
+static int keep_type(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *v)
+{
+    (void)n_columns;
+    (void)names;
+    add_name(user, v[0].bytes);
+    return 0;
+}
+
+static int know_type(struct answer *a, const char *type)
+{
+    struct known known = {.wanted = type};
+    int code =
+        type ? answer_ask(a, "SELECT name FROM type ORDER BY id", keep_type, &known) : TOOL_OK;
+
+    if (code || !type || known.found)
+        return code;
+    complain("events: --type %s: %s knows no type of that name; it knows %s", type, a->path,
+             known.names);
+    return TOOL_USAGE;
+}
+
 static int events(struct answer *a, void *user)
 {
     const struct filter *f = user;
     struct moment from, to;
     size_t n = 0;
-    int code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
+    int code = know_type(a, f->type);
 
+    if (!code)
+        code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
     if (!code)
         code = moment_resolve(a, f->until, a->run ? a->run : from.run, &to);
     if (code)
@@ -114,8 +175,9 @@ static int run(const struct command *self, int argc, char **argv)
         {0},
     };
 
-    return answer_question(&(struct question){self, &a, specs, .ask = events, .user = &f}, argc,
-                           argv);
+    return answer_question(
+        &(struct question){self, &a, specs, .ask = events, .user = &f, .take = know_kind}, argc,
+        argv);
 }
 
 const struct command command_events = {"events", "what came, went and changed", help, run};
