@@ -16,7 +16,7 @@ static const char help[] =
     "UnmapViewFile (files, images, shared memory), Grow, Shrink, Protect. They come from samples:\n"
     "what lived shorter than from one sample to the next is not among them.\n"
     "\n"
-    "  --kind K         this kind only, as spelled above\n"
+    "  --kind K         this kind only, as spelled above, or of exact events: mmap, malloc, …\n"
     "  --type T         this memory type only: heap, image, …\n"
     "  --file TEXT      only where the file's or owner's name contains TEXT\n"
     "  --min-size SIZE  regions of at least SIZE: 4096, 64K, 1.5M\n"
@@ -76,9 +76,12 @@ struct filter {
     bool all;
 };
 
-/* As view memory_event spells them. */
-static const char *const kinds[] = {"VirtualAlloc", "VirtualFree", "MapViewFile", "UnmapViewFile",
-                                    "Grow",         "Shrink",      "Protect"};
+/* As view memory_event spells them: from samples, and exact. */
+static const char sql_kinds[] =
+    "SELECT column1 FROM (VALUES ('VirtualAlloc'), ('VirtualFree'), ('MapViewFile'),"
+    " ('UnmapViewFile'), ('Grow'), ('Shrink'), ('Protect'))"
+    " UNION ALL SELECT name FROM (SELECT name FROM event_kind ORDER BY id)";
+static const char sql_types[] = "SELECT name FROM type ORDER BY id";
 
 struct known {
     const char *wanted;
@@ -86,48 +89,28 @@ struct known {
     char names[2048];
 };
 
-static void add_name(struct known *k, const char *name)
+static int keep_name(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *v)
 {
+    struct known *k = user;
     size_t n = strlen(k->names);
 
-    snprintf(k->names + n, sizeof(k->names) - n, "%s%s", n ? ", " : "", name);
-    k->found = k->found || !strcmp(name, k->wanted);
+    (void)n_columns;
+    (void)names;
+    snprintf(k->names + n, sizeof(k->names) - n, "%s%s", n ? ", " : "", v[0].bytes);
+    k->found = !strcmp(v[0].bytes, k->wanted);
+    return k->found;
 }
 
 /* A misspelt word would find nothing, silently. */
-static int know_kind(void *user, char **operands, int n)
+static int know(struct answer *a, const char *what, const char *word, const char *sql)
 {
-    const struct filter *f = user;
-    struct known known = {.wanted = f->kind};
+    struct known known = {.wanted = word};
+    int code = word ? answer_ask(a, sql, keep_name, &known) : TOOL_OK;
 
-    (void)operands;
-    (void)n;
-    for (size_t i = 0; f->kind && i < COUNT_OF(kinds); i++)
-        add_name(&known, kinds[i]);
-    if (!f->kind || known.found)
-        return TOOL_OK;
-    complain("events: --kind %s: there is no such kind; there are %s", f->kind, known.names);
-    return TOOL_USAGE;
-}
-
-static int keep_type(void *user, uint32_t n_columns, const char *const *names,
-                     const tracer_value *v)
-{
-    (void)n_columns;
-    (void)names;
-    add_name(user, v[0].bytes);
-    return 0;
-}
-
-static int know_type(struct answer *a, const char *type)
-{
-    struct known known = {.wanted = type};
-    int code =
-        type ? answer_ask(a, "SELECT name FROM type ORDER BY id", keep_type, &known) : TOOL_OK;
-
-    if (code || !type || known.found)
+    if (code || !word || known.found)
         return code;
-    complain("events: --type %s: %s knows no type of that name; it knows %s", type, a->path,
+    complain("events: --%s %s: %s knows no %s of that name; it knows %s", what, word, a->path, what,
              known.names);
     return TOOL_USAGE;
 }
@@ -137,8 +120,10 @@ static int events(struct answer *a, void *user)
     const struct filter *f = user;
     struct moment from, to;
     size_t n = 0;
-    int code = know_type(a, f->type);
+    int code = know(a, "kind", f->kind, sql_kinds);
 
+    if (!code)
+        code = know(a, "type", f->type, sql_types);
     if (!code)
         code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
     if (!code)
@@ -175,9 +160,8 @@ static int run(const struct command *self, int argc, char **argv)
         {0},
     };
 
-    return answer_question(
-        &(struct question){self, &a, specs, .ask = events, .user = &f, .take = know_kind}, argc,
-        argv);
+    return answer_question(&(struct question){self, &a, specs, .ask = events, .user = &f}, argc,
+                           argv);
 }
 
 const struct command command_events = {"events", "what came, went and changed", help, run};
