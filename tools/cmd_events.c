@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: memtracer events: what came, went and changed in the address space.
  * In: the view memory_event. Out: a table in order of time, all columns under --json. */
+#include <stdio.h>
+#include <string.h>
+
 #include "answer.h"
 #include "moment.h"
 #include "options.h"
@@ -13,7 +16,7 @@ static const char help[] =
     "UnmapViewFile (files, images, shared memory), Grow, Shrink, Protect. They come from samples:\n"
     "what lived shorter than from one sample to the next is not among them.\n"
     "\n"
-    "  --kind K         this kind only, as spelled above\n"
+    "  --kind K         this kind only, as spelled above, or of exact events: mmap, malloc, …\n"
     "  --type T         this memory type only: heap, image, …\n"
     "  --file TEXT      only where the file's or owner's name contains TEXT\n"
     "  --min-size SIZE  regions of at least SIZE: 4096, 64K, 1.5M\n"
@@ -73,13 +76,56 @@ struct filter {
     bool all;
 };
 
+/* As view memory_event spells them: from samples, and exact. */
+static const char sql_kinds[] =
+    "SELECT column1 FROM (VALUES ('VirtualAlloc'), ('VirtualFree'), ('MapViewFile'),"
+    " ('UnmapViewFile'), ('Grow'), ('Shrink'), ('Protect'))"
+    " UNION ALL SELECT name FROM (SELECT name FROM event_kind ORDER BY id)";
+static const char sql_types[] = "SELECT name FROM type ORDER BY id";
+
+struct known {
+    const char *wanted;
+    bool found;
+    char names[2048];
+};
+
+static int keep_name(void *user, uint32_t n_columns, const char *const *names,
+                     const tracer_value *v)
+{
+    struct known *k = user;
+    size_t n = strlen(k->names);
+
+    (void)n_columns;
+    (void)names;
+    snprintf(k->names + n, sizeof(k->names) - n, "%s%s", n ? ", " : "", v[0].bytes);
+    k->found = !strcmp(v[0].bytes, k->wanted);
+    return k->found;
+}
+
+/* A misspelt word would find nothing, silently. */
+static int know(struct answer *a, const char *what, const char *word, const char *sql)
+{
+    struct known known = {.wanted = word};
+    int code = word ? answer_ask(a, sql, keep_name, &known) : TOOL_OK;
+
+    if (code || !word || known.found)
+        return code;
+    complain("events: --%s %s: %s knows no %s of that name; it knows %s", what, word, a->path, what,
+             known.names);
+    return TOOL_USAGE;
+}
+
 static int events(struct answer *a, void *user)
 {
     const struct filter *f = user;
     struct moment from, to;
     size_t n = 0;
-    int code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
+    int code = know(a, "kind", f->kind, sql_kinds);
 
+    if (!code)
+        code = know(a, "type", f->type, sql_types);
+    if (!code)
+        code = moment_resolve(a, f->since ? f->since : "start", a->run, &from);
     if (!code)
         code = moment_resolve(a, f->until, a->run ? a->run : from.run, &to);
     if (code)

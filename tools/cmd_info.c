@@ -24,6 +24,8 @@ static const char help[] =
     "Example: did recording go well, and what did it cost?\n"
     "  memtracer info app.db\n"
     "\n"
+    "own reserved: the most address space that the tracer had taken, little of it touched; own\n"
+    "resident: type tracer at the end, where the program traces itself.\n"
     "States: recording, degraded (goes on with less), suspended (the file cannot be written for\n"
     "now), stopped, ended (the watched process is gone), interrupted (cut off).\n"
     "Exit: 0 shown, 1 usage, 2 the file cannot be read, 3 there is no such run.\n";
@@ -35,17 +37,18 @@ static const struct {
     const char *word;
     enum field_format format;
 } fields[] = {
-    {"run", NUMBER},          {"label", TEXT},        {"state", TEXT},
-    {"detail", TEXT},         {"program", TEXT},      {"pid", NUMBER},
-    {"host", TEXT},           {"system", TEXT},       {"allocator", TEXT},
-    {"started", WALL},        {"stopped", WALL},      {"lasted", NS},
-    {"interval", MS},         {"commit every", MS},   {"budget a tick", NS},
-    {"left out", TEXT},       {"file cap", BYTES},    {"samples", NUMBER},
-    {"ticks", NUMBER},        {"missed", NUMBER},     {"marks", NUMBER},
-    {"cost, CPU", PERCENT},   {"CPU a tick", NS},     {"own memory", BYTES},
-    {"page", BYTES},          {"host memory", BYTES}, {"cgroup limit", BYTES},
-    {"address limit", BYTES}, {"data limit", BYTES},  {"most regions", NUMBER},
-    {"memtracer", TEXT},      {"SQLite", TEXT},       {"flagged", TEXT},
+    {"run", NUMBER},          {"label", TEXT},          {"state", TEXT},
+    {"detail", TEXT},         {"program", TEXT},        {"pid", NUMBER},
+    {"host", TEXT},           {"system", TEXT},         {"allocator", TEXT},
+    {"started", WALL},        {"stopped", WALL},        {"lasted", NS},
+    {"interval", MS},         {"commit every", MS},     {"budget a tick", NS},
+    {"left out", TEXT},       {"file cap", BYTES},      {"samples", NUMBER},
+    {"ticks", NUMBER},        {"missed", NUMBER},       {"marks", NUMBER},
+    {"cost, CPU", PERCENT},   {"CPU a tick", NS},       {"own reserved", BYTES},
+    {"own resident", BYTES},  {"page", BYTES},          {"host memory", BYTES},
+    {"cgroup limit", BYTES},  {"address limit", BYTES}, {"data limit", BYTES},
+    {"most regions", NUMBER}, {"memtracer", TEXT},      {"SQLite", TEXT},
+    {"flagged", TEXT},
 };
 
 static const char sql_info[] =
@@ -58,7 +61,11 @@ static const char sql_info[] =
     " nullif(rtrim(iif(r.flags & 1, 'regions, ', '') || iif(r.flags & 2, 'pages, ', '')"
     " || iif(r.flags & 4, 'allocator, ', ''), ', '), '') AS left_out, r.max_file_bytes,"
     " c.samples, c.ticks, c.missed, (SELECT count(*) FROM mark WHERE run = r.id) AS marks,"
-    " c.cpu_percent, cast(c.cpu_us_per_tick * 1000 AS INTEGER) AS cpu_ns_per_tick, c.own_bytes,"
+    " c.cpu_percent, cast(c.cpu_us_per_tick * 1000 AS INTEGER) AS cpu_ns_per_tick,"
+    " nullif(c.own_bytes, 0) AS own_bytes, iif(r.recorder_pid = r.pid, (SELECT l.ws FROM level l "
+    "JOIN type t"
+    " ON t.id = l.type WHERE l.run = r.id AND t.name = 'tracer' ORDER BY l.sample DESC LIMIT 1),"
+    " NULL) AS own_resident_bytes,"
     " r.page_bytes, r.host_memory_bytes, r.cgroup_limit_bytes, r.address_limit_bytes,"
     " r.data_limit_bytes, r.max_regions, r.version, r.sqlite_version,"
     " (SELECT group_concat(n || ' ' || description, '; ') FROM (SELECT f.description,"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tools: memtracer sql: any SELECT, or a query memtracer brings, read-only.
  * In: SQL text or a query's name, and values for its ?1 …. Out: a table or JSON. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,37 @@ struct wish {
     int n;
 };
 
+/* Its first line, a comment, names each "?N", and "?N (… NULL …)" where it may be left out. */
+static bool is_needed(const char *sql, int number)
+{
+    char name[16];
+    size_t line = strcspn(sql, "\n");
+    const char *at, *end, *null;
+
+    snprintf(name, sizeof(name), "?%d", number);
+    at = strstr(sql, name);
+    if (!at || (size_t)(at - sql) >= line)
+        return false;
+    at += strlen(name);
+    end = at + (strncmp(at, " (", 2) ? 0 : strcspn(at, ")"));
+    null = strstr(at, "NULL");
+    return !null || null > end;
+}
+
+/* A value that was forgotten would be NULL, and the answer nothing. */
+static int check_values(const struct wish *w)
+{
+    const char *sql = w->n ? tracer_query_sql(w->words[0]) : NULL;
+
+    for (int number = w->n; sql && number <= ANSWER_PARAMS_MAX; number++)
+        if (is_needed(sql, number)) {
+            complain("sql: %s needs a VALUE for ?%d: %.*s", w->words[0], number,
+                     (int)strcspn(sql, "\n") - 3, sql + 3);
+            return TOOL_USAGE;
+        }
+    return TOOL_OK;
+}
+
 static int take(void *user, char **operands, int n)
 {
     struct wish *w = user;
@@ -37,7 +69,7 @@ static int take(void *user, char **operands, int n)
     w->words = operands;
     w->n = n;
     if (w->only_list == (n == 0))
-        return TOOL_OK;
+        return check_values(w);
     complain("sql: give a file and a query, or a file and --list");
     return TOOL_USAGE;
 }

@@ -215,7 +215,8 @@ static const struct table_source tables[] = {
      "SELECT * FROM region_row WHERE run = ?1 AND first_sample <= ?2 AND (last_sample IS NULL OR"
      " last_sample >= ?2) ORDER BY bytes DESC LIMIT 500) ORDER BY base_address",
      true},
-    {"cost", "What recording cost", "The tracer's own cost in this run",
+    {"cost", "What recording cost",
+     "The tracer's own cost in this run; own_bytes is address space it had reserved",
      "SELECT ticks, missed, seconds, cpu_s, cpu_percent, cpu_us_per_tick, own_bytes, mean_depth"
      " FROM self_cost WHERE run = ?1",
      false},

@@ -70,7 +70,7 @@ type Stats struct {
 	CostWall    time.Duration
 	CostCPU     time.Duration
 	LongestTick time.Duration
-	OwnBytes    uint64
+	OwnBytes    uint64 // address space the tracer has reserved, little of it touched
 	FileBytes   uint64 // at the last commit
 	Dropped     uint64 // marks and rows that could not be kept
 }

@@ -40,6 +40,7 @@ export interface Stats {
   costWallNs: number
   costCpuNs: number
   longestTickNs: number
+  /** address space the tracer has reserved, little of it touched */
   ownBytes: number
   fileBytes: number
   dropped: number

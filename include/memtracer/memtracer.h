@@ -177,7 +177,8 @@ typedef struct tracer_stats {
     uint64_t cost_wall_ns;    /* time spent in ticks */
     uint64_t cost_cpu_ns;     /* CPU time of the sampler thread, user + system */
     uint64_t longest_tick_ns; /* the longest tick, wall time */
-    uint64_t own_bytes;       /* memory mapped by the tracer, without SQLite's */
+    uint64_t own_bytes;       /* address space reserved by the tracer, little of it touched; type
+                                 TRACER has what is resident. Without SQLite's */
     uint64_t file_bytes;      /* the file with its -wal, at the last commit; 0 = none yet */
     uint64_t n_dropped;       /* marks and rows that could not be kept */
 } tracer_stats;

@@ -53,7 +53,7 @@ CREATE TABLE sample (
     regions INTEGER,                  -- mappings as the OS listed them last
     cost_wall_ns INTEGER,             -- what the ticks of this row cost: time …
     cost_cpu_ns INTEGER,              -- … CPU time of the sampler thread, user + system …
-    own_bytes INTEGER NOT NULL        -- … and memory the tracer held
+    own_bytes INTEGER NOT NULL        -- … and address space the tracer had reserved
 ) STRICT;
 CREATE INDEX sample_by_time ON sample(run, t_ns);
 

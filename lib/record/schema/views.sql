@@ -777,7 +777,8 @@ LEFT JOIN sample b ON b.id = m.last_sample
 WHERE m.last_sample IS NOT NULL
 ORDER BY m.run, m.last_sample, m.base;
 
--- self_cost: what recording cost, run by run.
+-- self_cost: what recording cost, run by run. own_bytes is the most address space that the tracer
+-- had reserved, little of it touched; what of it is resident is type tracer in `memory`.
 --   SELECT ticks, cpu_percent, cpu_us_per_tick FROM self_cost;
 CREATE VIEW self_cost AS
 SELECT r.id AS run, r.label, r.state, count(s.id) AS samples, sum(s.ticks) AS ticks,
