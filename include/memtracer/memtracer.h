@@ -200,8 +200,8 @@ typedef struct tracer_stats {
  * `options` NULL means defaults. `*out` is set on success only.
  * Returns once the file is open and the thread runs; the first sample follows at once but is
  * not waited for. It may be called while a library is being loaded (by its constructor). Errors:
- * EINVAL, ENOMEM, EIO, EDB, ESCHEMA, EUNSUPPORTED, EDENIED, ESTATE, ETHREAD, ELIMIT (64 tracers in a
- * process, or no descriptor left), EVERSION. Since 0.1. */
+ * EINVAL, ENOMEM, EIO, EDB, ESCHEMA, EUNSUPPORTED, EDENIED, ESTATE, ETHREAD, ELIMIT (64 tracers in
+ * a process, or no descriptor left), EVERSION. Since 0.1. */
 TRACER_API int tracer_start(const char *path, const tracer_options *options, tracer **out);
 
 /* Takes a last sample, commits, turns the file into one plain file (unless a reader has it open:

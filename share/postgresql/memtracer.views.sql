@@ -267,7 +267,7 @@ m AS (SELECT x.*, p.t_ns, p.wall_ns, p.flags,
 k AS MATERIALIZED (
     SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
     FROM m
-    WHERE until_ns > t_ns AND (t_ns < until_ns / 16 * 15 OR flags & 512 <> 0)
+    WHERE until_ns > t_ns AND (t_ns < until_ns / 32 * 31 OR flags & 512 <> 0)
       AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND tick > 2)))
 SELECT k.run, k.type_id, k.type, k.at AS sample, k.t_ns, k.wall_ns, k.bytes, k.before, k.after,
        k.mark, k.until_ns, k.width, k.near, k.run_ticks, k.flags,

@@ -315,7 +315,7 @@ FROM lasting;
 -- floor_step: the rises that stand out, each at its exact sample (from there on held never falls
 -- back by more than a quarter of the rise) with the newest mark at or before it. Left out are
 -- start-up (a rise in the first 1/32 of the run or its first 3 ticks, before any mark) and
--- what is not confirmed yet (in the last 1/16 of the run). is_step: it has min_step_permille of
+-- what is not confirmed yet (in the last 1/32 of the run). is_step: it has min_step_permille of
 -- the rise of rank min_steps.
 --   SELECT * FROM floor_step WHERE type = 'heap';
 CREATE VIEW floor_step AS
@@ -340,7 +340,7 @@ m AS (SELECT x.*, p.t_ns, p.wall_ns, p.flags,
 k AS MATERIALIZED (
     SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
     FROM m
-    WHERE until_ns > t_ns AND (t_ns < until_ns / 16 * 15 OR flags & 512)
+    WHERE until_ns > t_ns AND (t_ns < until_ns / 32 * 31 OR flags & 512)
       AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND tick > 2)))
 SELECT k.run, k.type_id, k.type, k.at AS sample, k.t_ns, k.wall_ns, k.bytes, k.before, k.after,
        k.mark, k.until_ns, k.width, k.near, k.run_ticks, k.flags,
