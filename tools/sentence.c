@@ -169,6 +169,8 @@ static void say_short(struct text *t, const tracer_type_verdict *y)
         say(t, "grew by %s in %" PRIu32 " step%s, too early to say whether it goes on",
             bytes(a, y->kept_bytes > 0 ? y->kept_bytes : y->typical_step_bytes), y->n_steps,
             y->n_steps == 1 ? "" : "s");
+    else if (y->likely == TRACER_SHAPE_WARMUP)
+        say(t, "grew ever more slowly, too early to say whether it stays");
     else
         say(t, "was seen too briefly to say");
     say(t, "; record %s more", seconds(a, y->needed_ns));

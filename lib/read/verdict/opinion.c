@@ -15,17 +15,21 @@
 #define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define MANY_STEPS 12           /* their sizes have a trend that can be told */
-#define CLEAN 0.06              /* of a step: what lies nearer to the levels needs no excuse */
-#define MARGIN 1                /* of information, in favour of a curve */
-#define SLOWING 0.65            /* a power of time below this slows down */
-#define BENT 0.6                /* of the squares a straight line leaves, at most, by a curve */
-#define FEWEST_FOLDS 2.9        /* the class begins at 3.2, and noise flattens a fit */
-#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
-#define MOVES 0.93              /* lag-one correlation of what is more than noise */
-#define UNEVEN 2.5              /* of two steps the smaller is then noise */
-#define JUMP_ROUGHNESS 0.15     /* of the growth: what wanders is no level */
-#define MOMENT 0.04             /* of the life */
+#define MANY_STEPS 12       /* their sizes have a trend that can be told */
+#define CLEAN 0.06          /* of a step: what lies nearer to the levels needs no excuse */
+#define MARGIN 1            /* of information, in favour of a curve */
+#define SLOWING 0.65        /* a power of time below this slows down */
+#define BENT 0.6            /* of the squares a straight line leaves, at most, by a curve */
+#define FEWEST_FOLDS 2.9    /* the class begins at 3.2, and noise flattens a fit */
+#define LATE_ONSET 0.7      /* of the squares a straight line leaves */
+#define MOVES 0.93          /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5          /* of two steps the smaller is then noise */
+#define JUMP_ROUGHNESS 0.15 /* of the growth: what wanders is no level */
+#define MOMENT 0.04         /* of the life */
+#define FLATTENED 0.2       /* of the growth, at most, in the last two fifths of what fills up */
+#define FILLS_UP 0.25       /* of the squares a straight line leaves, at most, by what fills up */
+#define GOES_ON 0.3         /* of those are left by a line with a bend: it goes on behind it */
+#define RATCHET 1.5         /* … and so many by a power of time, which has no end */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
 #define HIDDEN_PRICE 8          /* … the less the points lie on levels */
@@ -109,6 +113,19 @@ static bool has_stopped(const struct mt_vd_work *w)
     return w->trend.late < PLATEAU || w->trend.last_third < LAST_THIRD;
 }
 
+/* What has a bound and comes near to it, such as a cache while it is filled: each part of the time
+ * adds less than the one before, and neither a slower rate behind a bend nor a power of time
+ * explains it better. What little it still adds may be noise on a plateau, or not: more time tells.
+ */
+static bool fills_up(const struct mt_vd_work *w)
+{
+    const struct mt_vd_fit *f = w->shape.fit;
+    double filled = fmin(f[MT_VD_SATURATE].sse, fmin(f[MT_VD_CLAMP].sse, f[MT_VD_ROOT_CLAMP].sse));
+
+    return w->trend.late < FLATTENED && filled < FILLS_UP * f[MT_VD_LINE].sse &&
+           f[MT_VD_KINK].sse > GOES_ON * filled && f[MT_VD_POWER].sse > RATCHET * filled;
+}
+
 static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
 {
     bool stairs = is_staircase(w);
@@ -120,6 +137,8 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
     if (has_stopped(w))
         return MT_VERDICT_WARMUP;
     if (stairs && w->stairs.n < FEWEST_STEPS)
+        return MT_VERDICT_TOO_SHORT;
+    if (!stairs && fills_up(w))
         return MT_VERDICT_TOO_SHORT;
     return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
 }
@@ -205,7 +224,17 @@ static double sure_of_none(const struct mt_vd_trend *t)
     return between(0.5 + t->drawdown / 2);
 }
 
-/* Since when, how much, and where it will be: from the steps, or from the curve that fits. */
+static double highest(const struct mt_vd_life *life)
+{
+    double most = life->v[0];
+
+    for (size_t i = 1; i < life->n; i++)
+        most = fmax(most, life->v[i]);
+    return most;
+}
+
+/* Since when, how much, and where it will be: from the steps, or from the curve that fits,
+ * which may overshoot: no more is kept than was ever there above the beginning. */
 static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
     const struct mt_vd_fit *f = w->shape.fit, *line = &f[MT_VD_LINE], *hinge = &f[MT_VD_HINGE];
@@ -231,6 +260,7 @@ static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out
         out->kept = f[MT_VD_EXP].gain * (1 - exp(-f[MT_VD_EXP].parameter));
         out->folds = f[MT_VD_EXP].parameter;
     }
+    out->kept = fmin(out->kept, highest(&w->life) - fmin(w->life.v[0], w->floor.y[0]));
 }
 
 static enum mt_verdict_class first_look(struct mt_vd_work *w)
@@ -261,15 +291,22 @@ static bool worth_second_look(const struct mt_vd_work *w, enum mt_verdict_class 
 
 void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
+    bool fills;
+
     mt_vd_repair(w);
     mt_vd_skip_start(w);
     mt_vd_thin_out(w);
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
     out->shape = first_look(w);
-    if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
+    fills = out->shape == MT_VERDICT_TOO_SHORT && !is_staircase(w);
+    if (fills)
+        w->stairs.n = 0;
+    else if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
         out->shape = has_stopped(w) ? MT_VERDICT_WARMUP : MT_VERDICT_PUNCTUATED;
-    out->likely = out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP : out->shape;
+    out->likely = fills                                ? MT_VERDICT_WARMUP
+                  : out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP
+                                                       : out->shape;
     out->swing = w->thin.swing;
     out->confidence = w->trend.rising ? sure_of_rise(&w->trend) : sure_of_none(&w->trend);
     out->moves = out->shape != MT_VERDICT_STEADY || w->wave.memory > MOVES;
