@@ -239,6 +239,7 @@ static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out
 {
     const struct mt_vd_fit *f = w->shape.fit, *line = &f[MT_VD_LINE], *hinge = &f[MT_VD_HINGE];
     const struct mt_vd_stairs *s = &w->stairs;
+    double seen = 1 - w->life.t[0] / fmax(w->thin.end_s, 1e-9); /* a start may be left out */
 
     out->kept = w->floor.growth;
     out->onset_s = w->thin.t[0];
@@ -251,7 +252,7 @@ static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out
         bool late = hinge->sse < LATE_ONSET * line->sse;
 
         out->onset_s = late ? hinge->parameter * w->thin.end_s : out->onset_s;
-        out->kept = late ? hinge->gain * (1 - hinge->parameter) : line->gain;
+        out->kept = late ? hinge->gain * (1 - hinge->parameter) : line->gain * seen;
         out->level = late ? hinge->offset + out->kept : line->offset + line->gain;
     } else if (out->shape == MT_VERDICT_FRAGMENTATION) {
         out->kept = f[MT_VD_POWER].gain;
@@ -289,12 +290,11 @@ static bool worth_second_look(const struct mt_vd_work *w, enum mt_verdict_class 
            (w->floor.waves || !w->trend.rising);
 }
 
-void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
+/* The opinion on the life as it stands. */
+static void look(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
     bool fills;
 
-    mt_vd_repair(w);
-    mt_vd_skip_start(w);
     mt_vd_thin_out(w);
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
@@ -311,4 +311,31 @@ void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
     out->confidence = w->trend.rising ? sure_of_rise(&w->trend) : sure_of_none(&w->trend);
     out->moves = out->shape != MT_VERDICT_STEADY || w->wave.memory > MOVES;
     measure_growth(w, out);
+}
+
+/* A high start that ended must not hide what grows after it; where nothing does, the first opinion
+ * stands. */
+static void look_behind_start(struct mt_vd_work *w, struct mt_vd_opinion *out)
+{
+    struct mt_vd_life whole = w->life;
+    struct mt_vd_opinion later = {0};
+
+    if (mt_verdict_is_leak(out->shape) || !mt_vd_skip_high_start(w))
+        return;
+    look(w, &later);
+    if (mt_verdict_is_leak(later.shape)) {
+        later.swing = out->swing;
+        *out = later;
+        return;
+    }
+    w->life = whole;
+    look(w, out);
+}
+
+void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
+{
+    mt_vd_repair(w);
+    mt_vd_skip_start(w);
+    look(w, out);
+    look_behind_start(w, out);
 }
