@@ -143,6 +143,8 @@ static void json_type(struct json *j, const tracer_verdict *v, uint32_t k)
     json_known(j, "first_bytes", t->first_bytes);
     json_known(j, "last_bytes", t->last_bytes);
     json_known(j, "peak_bytes", t->peak_bytes);
+    json_known(j, "held_last_bytes", t->held_last_bytes);
+    json_known(j, "grew_held", t->grew_held);
     json_integer(j, "needed_ns", t->needed_ns);
     json_integer(j, "typical_step_bytes", t->typical_step_bytes);
     json_integer(j, "typical_interval_ns", t->typical_interval_ns);

@@ -143,12 +143,14 @@ typedef struct tracer_type_verdict {
     double late_bytes_per_s; /* of the floor over the last half: what a long run will see */
     int64_t swing_bytes;     /* highest less lowest value, torn reads left out */
     int64_t first_bytes, last_bytes, peak_bytes; /* TRACER_UNKNOWN where not known */
-    int64_t needed_ns;                           /* too short only: record so much longer */
+    int64_t needed_ns; /* too short only: record so much longer; 0 = no value is known */
     int64_t typical_step_bytes, typical_interval_ns;
     /* what else grew from the onset to the end; TRACER_UNKNOWN where not known */
     int64_t grew_committed, grew_size, grew_huge, grew_lazy_free, grew_blocks;
     int64_t grew_in_use, grew_free, grew_threads; /* allocator and threads of the process */
     const tracer_verdict_step *steps;             /* n_steps, the earliest */
+    int64_t held_last_bytes, grew_held; /* held at the end, and its growth over all that is judged,
+                                           whatever the measure is; TRACER_UNKNOWN */
 } tracer_type_verdict;
 
 #define TRACER_UNKNOWN INT64_MIN

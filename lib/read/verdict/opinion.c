@@ -27,8 +27,8 @@
 #define JUMP_ROUGHNESS 0.15 /* of the growth: what wanders is no level */
 #define MOMENT 0.04         /* of the life */
 #define FLATTENED 0.2       /* of the growth, at most, in the last two fifths of what fills up */
-#define FILLS_UP 0.25       /* of the squares a straight line leaves, at most, by what fills up */
-#define GOES_ON 0.3         /* of those are left by a line with a bend: it goes on behind it */
+#define FILLS_UP 0.4        /* of the squares a straight line leaves, at most, by what fills up */
+#define GOES_ON 0.35        /* of those are left by a line with a bend: it goes on behind it */
 #define RATCHET 1.5         /* … and so many by a power of time, which has no end */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
@@ -129,6 +129,7 @@ static bool fills_up(const struct mt_vd_work *w)
 static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
 {
     bool stairs = is_staircase(w);
+    enum mt_verdict_class shape;
 
     if (stairs && is_jump(w))
         return MT_VERDICT_JUMP;
@@ -138,9 +139,10 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
         return MT_VERDICT_WARMUP;
     if (stairs && w->stairs.n < FEWEST_STEPS)
         return MT_VERDICT_TOO_SHORT;
-    if (!stairs && fills_up(w))
-        return MT_VERDICT_TOO_SHORT;
-    return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
+    if (stairs)
+        return MT_VERDICT_PUNCTUATED;
+    shape = choose_smooth(w);
+    return shape == MT_VERDICT_LINEAR && fills_up(w) ? MT_VERDICT_TOO_SHORT : shape;
 }
 
 /* Ramps and drops: more time, and more samples, go up than down. */
