@@ -2,6 +2,7 @@
 /* tools: memtracer check: a verdict with limits, for a build that shall fail when memory leaks.
  * In: tracer_reader_verdict() and rules such as heap<1MiB/h. Out: a line a finding. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "human.h"
@@ -18,6 +19,9 @@ static const char help[] =
     "                  TYPE<BYTES, all that was kept: stack<512KiB. * is every type without a\n"
     "                  rule of its own. May be given several times\n"
     "  --json          machine-readable: {\"findings\": […], …}\n"
+    "\n"
+    "Runs of one label that overlap in time ran side by side: each is judged apart, and a finding\n"
+    "names its run.\n"
     "\n"
     "Example:\n"
     "  memtracer run -o test.db -- ./soak-test && memtracer check test.db --allow 'heap<1MiB/h'\n"
@@ -138,45 +142,66 @@ static int know_types(struct answer *a, const struct limits *l)
     return TOOL_OK;
 }
 
-static void print_finding(struct answer *a, const tracer_verdict *v, uint32_t k)
+struct checking {
+    const struct limits *limits;
+    int n_verdicts, n_findings, n_short;
+};
+
+static void print_finding(struct answer *a, const tracer_verdict *v, uint32_t k,
+                          const struct judged_run *run)
 {
     char text[SENTENCE_BYTES];
 
     sentence_type(v, k, text);
     if (!a->json) {
-        puts(text);
+        char *name = run ? judgement_name(run) : NULL;
+
+        printf("%s%s%s\n", name ? name : "", name ? ": " : "", text);
+        free(name);
         return;
     }
     json_open(&a->out, NULL, '{');
     json_string(&a->out, "type", v->types[k]->type);
+    json_integer(&a->out, "run", v->run);
     json_string(&a->out, "sentence", text);
     json_real(&a->out, "bytes_per_s", v->types[k]->bytes_per_s);
     json_integer(&a->out, "kept_bytes", v->types[k]->kept_bytes);
     json_close(&a->out, '}');
 }
 
-static int print_findings(struct answer *a, const tracer_verdict *v, const struct limits *l)
+static void begin_findings(struct answer *a)
 {
-    int findings = 0;
+    if (!a->json)
+        return;
+    json_open(&a->out, NULL, '{');
+    json_open(&a->out, "findings", '[');
+}
 
-    if (a->json) {
-        json_open(&a->out, NULL, '{');
-        json_bool(&a->out, "too_short", v->too_short != 0);
-        json_open(&a->out, "findings", '[');
-    }
+static void tell(struct answer *a, const tracer_verdict *v, const struct judged_run *run,
+                 void *user)
+{
+    struct checking *c = user;
+
+    if (c->n_verdicts++ == 0)
+        begin_findings(a);
+    c->n_short += v->too_short != 0;
     for (uint32_t k = 0; k < v->n_types; k++) {
-        if (!v->types[k]->leak || allowed(rule_for(l, v->types[k]->type), v->types[k]))
+        if (!v->types[k]->leak || allowed(rule_for(c->limits, v->types[k]->type), v->types[k]))
             continue;
-        print_finding(a, v, k);
-        findings++;
+        print_finding(a, v, k, run);
+        c->n_findings++;
     }
-    if (a->json) {
+}
+
+static void end_findings(struct answer *a, const struct checking *c, bool too_short)
+{
+    if (a->json && c->n_verdicts > 0) {
         json_close(&a->out, ']');
+        json_bool(&a->out, "too_short", too_short);
         json_close(&a->out, '}');
-    } else if (!findings && v->too_short) {
+    } else if (!c->n_findings && too_short) {
         puts("too short to say; memtracer verdict tells what is missing");
     }
-    return findings ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
 }
 
 static int take(void *user, char **operands, int n)
@@ -192,16 +217,17 @@ static int take(void *user, char **operands, int n)
 
 static int check(struct answer *a, void *user)
 {
-    const struct limits *l = user;
-    const tracer_verdict *v = NULL;
-    int code = know_types(a, l);
+    struct checking c = {.limits = user};
+    int code = know_types(a, c.limits);
+    bool too_short;
 
     if (!code)
-        code = judgement_ask(a, &l->q, &v);
-    if (!code)
-        code = print_findings(a, v, l);
-    tracer_verdict_free(v);
-    return code;
+        code = judgement_each(a, &c.limits->q, tell, &c);
+    too_short = c.n_verdicts > 0 && c.n_short == c.n_verdicts;
+    end_findings(a, &c, too_short);
+    if (code)
+        return code;
+    return c.n_findings ? TOOL_LEAK : too_short ? TOOL_TOO_SHORT : TOOL_OK;
 }
 
 static int run(const struct command *self, int argc, char **argv)

@@ -2,6 +2,7 @@
 /* tools: memtracer verdict: does the program leak, what, since when, why, until when?
  * In: tracer_reader_verdict(). Out: a sentence a type, or JSON with every fact. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "judgement.h"
@@ -12,7 +13,8 @@ static const char help[] =
     "                              [--measure M] [--run N]\n"
     "\n"
     "Says in one sentence a type whether it grows, in which shape, since when, why, and when a\n"
-    "limit is reached. Several runs of one label are lives of one program and judged together.\n"
+    "limit is reached. Several runs of one label are lives of one program and judged together;\n"
+    "those that overlap in time ran side by side, and each is judged apart.\n"
     "\n"
     "  --type TYPE        this type alone\n"
     "  --since, --until   a part of the recording; moments as in memtracer show --help\n"
@@ -20,15 +22,16 @@ static const char help[] =
     "  --limit BYTES      what held memory must not pass; default: the limits the file knows\n"
     "  --run N            the N-th run alone\n"
     "  --all              quiet types too\n"
-    "  --json             machine-readable: every fact\n"
+    "  --json             machine-readable: every fact; of runs side by side {\"runs\": […], …}\n"
     "\n"
     "Example: does it leak, and which command does it?\n"
     "  memtracer verdict app.db\n"
     "\n"
     "Memory that the allocator keeps, file pages and lazily freed memory may grow; they are told,\n"
     "but are no leak of the program's.\n"
-    "Exit: 0 nothing leaks, 1 usage, 2 the file cannot be read, 3 a type leaks, 4 too short to\n"
-    "say; the sentence says how much longer must be recorded.\n";
+    "Exit: 0 nothing leaks, 1 usage, 2 the file cannot be read, 3 a type leaks (of any run), 4 "
+    "too\n"
+    "short to say (every run); the sentence says how much longer must be recorded.\n";
 
 #define WORTH_A_WORD 65536 /* bytes that a quiet type moved */
 
@@ -140,6 +143,8 @@ static void json_type(struct json *j, const tracer_verdict *v, uint32_t k)
     json_known(j, "first_bytes", t->first_bytes);
     json_known(j, "last_bytes", t->last_bytes);
     json_known(j, "peak_bytes", t->peak_bytes);
+    json_known(j, "held_last_bytes", t->held_last_bytes);
+    json_known(j, "grew_held", t->grew_held);
     json_integer(j, "needed_ns", t->needed_ns);
     json_integer(j, "typical_step_bytes", t->typical_step_bytes);
     json_integer(j, "typical_interval_ns", t->typical_interval_ns);
@@ -174,18 +179,25 @@ static void json_limit(struct json *j, const tracer_verdict *v)
     json_close(j, '}');
 }
 
-static void print_json(struct json *j, const tracer_verdict *v)
+static const char *word_of(bool leak, bool too_short)
 {
-    const char *word = v->leak ? "leak" : v->too_short ? "too_short" : "no_leak";
+    return leak ? "leak" : too_short ? "too_short" : "no_leak";
+}
 
+static void print_json(struct json *j, const tracer_verdict *v, const struct judged_run *run)
+{
     json_open(j, NULL, '{');
-    json_string(j, "verdict", word);
+    json_string(j, "verdict", word_of(v->leak != 0, v->too_short != 0));
     json_bool(j, "leak", v->leak != 0);
     if (v->n_types)
         json_string(j, "type", v->types[v->type]->type);
     else
         json_null(j, "type");
     json_integer(j, "run", v->run);
+    if (run) {
+        json_string(j, "label", run->label);
+        json_integer(j, "pid", run->pid);
+    }
     json_integer(j, "lives", v->n_lives);
     json_bool(j, "hidden_by_restarts", v->hidden_by_restarts != 0);
     json_integer(j, "samples", v->n_samples);
@@ -206,23 +218,63 @@ static void print_json(struct json *j, const tracer_verdict *v)
 struct asked {
     struct judgement_question q;
     bool all;
+    int n_verdicts, n_leaks, n_short;
+    bool apart;
 };
+
+static void begin_apart(struct answer *a)
+{
+    if (!a->json) {
+        puts("runs overlap in time, each is judged apart");
+        return;
+    }
+    json_open(&a->out, NULL, '{');
+    json_open(&a->out, "runs", '[');
+}
+
+static void end_apart(struct answer *a, bool leak, bool too_short)
+{
+    json_close(&a->out, ']');
+    json_string(&a->out, "verdict", word_of(leak, too_short));
+    json_bool(&a->out, "leak", leak);
+    json_close(&a->out, '}');
+}
+
+static void tell(struct answer *a, const tracer_verdict *v, const struct judged_run *run,
+                 void *user)
+{
+    struct asked *asked = user;
+
+    if (run && !asked->apart)
+        begin_apart(a);
+    asked->apart = run != NULL;
+    asked->n_verdicts++;
+    asked->n_leaks += v->leak != 0;
+    asked->n_short += v->too_short != 0;
+    if (a->json) {
+        print_json(&a->out, v, run);
+        return;
+    }
+    if (run) {
+        char *name = judgement_name(run);
+
+        printf("\n%s:\n", name);
+        free(name);
+    }
+    print_text(v, asked->all);
+}
 
 static int verdict(struct answer *a, void *user)
 {
-    const struct asked *asked = user;
-    const tracer_verdict *v = NULL;
-    int code = judgement_ask(a, &asked->q, &v);
+    struct asked *asked = user;
+    int code = judgement_each(a, &asked->q, tell, asked);
+    bool leak = asked->n_leaks > 0, too_short = asked->n_short == asked->n_verdicts;
 
+    if (asked->apart && a->json)
+        end_apart(a, leak, too_short);
     if (code)
         return code;
-    code = v->leak ? TOOL_LEAK : v->too_short ? TOOL_TOO_SHORT : TOOL_OK;
-    if (a->json)
-        print_json(&a->out, v);
-    else
-        print_text(v, asked->all);
-    tracer_verdict_free(v);
-    return code;
+    return leak ? TOOL_LEAK : too_short ? TOOL_TOO_SHORT : TOOL_OK;
 }
 
 static int run(const struct command *self, int argc, char **argv)

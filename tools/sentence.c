@@ -129,8 +129,23 @@ static void say_held(struct text *t, const tracer_type_verdict *y)
 {
     char a[HUMAN_BYTES];
 
-    if (y->last_bytes != TRACER_UNKNOWN)
-        say(t, ", while held memory stays at %s", bytes(a, y->last_bytes));
+    if (y->grew_held != TRACER_UNKNOWN && y->grew_held <= y->kept_bytes / 2)
+        say(t, ", while held memory stays at %s", bytes(a, y->held_last_bytes));
+}
+
+/* Where most of the growth is in use it is not retained; where it is not, and nothing is known of
+ * free memory, nobody knows. */
+static void say_in_use(struct text *t, const tracer_type_verdict *y)
+{
+    char a[HUMAN_BYTES];
+
+    if (strcmp(y->type, "heap") != 0 || y->grew_in_use == TRACER_UNKNOWN)
+        return;
+    human_change(a, y->grew_in_use, false);
+    if (y->grew_in_use >= y->kept_bytes / 2)
+        say(t, ", not retained by the allocator");
+    else
+        say(t, ", but what is in use changed by %s", a);
 }
 
 static void say_cause(struct text *t, const tracer_type_verdict *y)
@@ -138,8 +153,8 @@ static void say_cause(struct text *t, const tracer_type_verdict *y)
     switch (y->cause) {
     case TRACER_CAUSE_LIVE:
         say(t, ", kept");
-        if (!strcmp(y->type, "heap") && y->grew_in_use != TRACER_UNKNOWN)
-            say(t, ", not retained by the allocator");
+        if (y->measure != TRACER_MEASURE_SIZE)
+            say_in_use(t, y);
         return;
     case TRACER_CAUSE_RETENTION: say_retention(t, y); return;
     case TRACER_CAUSE_FILE:
@@ -165,10 +180,16 @@ static void say_short(struct text *t, const tracer_type_verdict *y)
 {
     char a[HUMAN_BYTES];
 
+    if (y->last_bytes == TRACER_UNKNOWN && y->needed_ns == 0) {
+        say(t, "has no values of what is to be judged in this file; to record more cannot help");
+        return;
+    }
     if (y->likely == TRACER_SHAPE_JUMP)
         say(t, "grew by %s in %" PRIu32 " step%s, too early to say whether it goes on",
             bytes(a, y->kept_bytes > 0 ? y->kept_bytes : y->typical_step_bytes), y->n_steps,
             y->n_steps == 1 ? "" : "s");
+    else if (y->likely == TRACER_SHAPE_WARMUP)
+        say(t, "grew ever more slowly, too early to say whether it stays");
     else
         say(t, "was seen too briefly to say");
     say(t, "; record %s more", seconds(a, y->needed_ns));

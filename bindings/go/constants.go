@@ -16,6 +16,7 @@ const ESTATE = -8
 const ETHREAD = -9
 const ELIMIT = -10
 const EVERSION = -11
+const EOVERLAP = -12
 const TypeImage = 1
 const TypeMappedFile = 2
 const TypeShareable = 3

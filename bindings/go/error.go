@@ -28,6 +28,7 @@ var (
 	ErrThread      = &Error{Code: ETHREAD}
 	ErrLimit       = &Error{Code: ELIMIT}
 	ErrVersion     = &Error{Code: EVERSION}
+	ErrOverlap     = &Error{Code: EOVERLAP}
 )
 
 // Name is "TRACER_EINVAL" and so on.

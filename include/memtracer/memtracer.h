@@ -56,6 +56,7 @@ extern "C" {
 #define TRACER_ETHREAD (-9)      /* the sampler thread could not be started */
 #define TRACER_ELIMIT (-10)      /* a documented limit was reached */
 #define TRACER_EVERSION (-11)    /* options carry non-zero fields this build does not know */
+#define TRACER_EOVERLAP (-12)    /* runs overlap in time where one run must be named */
 
 /* ---- memory types: the rows ------------------------------------------------------------ */
 

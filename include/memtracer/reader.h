@@ -109,7 +109,7 @@ typedef struct tracer_verdict_options {
     uint32_t size;         /* sizeof(tracer_verdict_options); always first */
     uint32_t measure;      /* TRACER_MEASURE_… */
     int64_t run;           /* this run alone; 0 = the newest one and all before it of its label:
-                              they are lives of one program */
+                              they are lives of one program, unless they overlap in time */
     int64_t since_wall_ns; /* leave out what was before; 0 = nothing */
     int64_t until_wall_ns; /* leave out what came after; 0 = nothing */
     int64_t limit_bytes;   /* what all held memory must not pass; 0 = as the file says */
@@ -143,12 +143,14 @@ typedef struct tracer_type_verdict {
     double late_bytes_per_s; /* of the floor over the last half: what a long run will see */
     int64_t swing_bytes;     /* highest less lowest value, torn reads left out */
     int64_t first_bytes, last_bytes, peak_bytes; /* TRACER_UNKNOWN where not known */
-    int64_t needed_ns;                           /* too short only: record so much longer */
+    int64_t needed_ns; /* too short only: record so much longer; 0 = no value is known */
     int64_t typical_step_bytes, typical_interval_ns;
     /* what else grew from the onset to the end; TRACER_UNKNOWN where not known */
     int64_t grew_committed, grew_size, grew_huge, grew_lazy_free, grew_blocks;
     int64_t grew_in_use, grew_free, grew_threads; /* allocator and threads of the process */
     const tracer_verdict_step *steps;             /* n_steps, the earliest */
+    int64_t held_last_bytes, grew_held; /* held at the end, and its growth over all that is judged,
+                                           whatever the measure is; TRACER_UNKNOWN */
 } tracer_type_verdict;
 
 #define TRACER_UNKNOWN INT64_MIN
@@ -178,7 +180,9 @@ typedef struct tracer_verdict {
 /* Judges the newest program of the file: which type leaks, in which shape, since when, why, after
  * which action, until when. Memory is bounded whatever the length: at most 131,072 points a type
  * are looked at; longer series keep the least and the most of each stretch. Free the verdict with
- * tracer_verdict_free(). Errors: EINVAL (no such run or type), ENOMEM, EDB, EIO. Since 0.1. */
+ * tracer_verdict_free(). Errors: EINVAL (no such run or type), EOVERLAP (options.run is 0, and two
+ * runs of the label overlap by more than an interval, as processes side by side do: judge each run
+ * by its number; the detail names two), ENOMEM, EDB, EIO. Since 0.1. */
 TRACER_API int tracer_reader_verdict(tracer_reader *r, const tracer_verdict_options *options,
                                      const tracer_verdict **out);
 

@@ -20,7 +20,8 @@ struct mt_judging {
     const struct mt_series *s;
     struct mt_judged *out;
     int64_t *values[MT_VERDICT_TYPES]; /* of each type what is judged … */
-    int64_t *sizes[MT_VERDICT_TYPES];  /* … and its address space; NULL = not asked for */
+    int64_t *sizes[MT_VERDICT_TYPES];  /* … and its address space, or what is held where that is
+                                          judged; NULL = not asked for */
 };
 
 /* The pure judge on n_types series; limit 0 = none. */
@@ -39,6 +40,12 @@ double mt_judging_late_slope(const struct mt_series *s, const int64_t *v);
 
 /* cause.c: what else grew with type k, and why it grows; its verdict is already there. */
 int mt_judging_cause(struct mt_judging *j, unsigned k);
+
+/* amends.c: what is held beside what is judged; a growth of both is no reservation. */
+int mt_judging_held(struct mt_judging *j, unsigned k, uint32_t measure);
+void mt_judging_no_reservation(tracer_type_verdict *t);
+/* Does type k still grow, now that its slope over the last half is known? */
+bool mt_judging_weigh_late(const struct mt_judging *j, unsigned k);
 
 /* limits.c: keeps the limit that is reached first. */
 void mt_judging_limit(struct mt_judging *j, uint32_t limit, int64_t bytes, int64_t wall_ns);

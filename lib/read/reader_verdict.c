@@ -11,6 +11,7 @@
 #include "read/judging.h"
 
 #define ADDRESS_SPACE (INT64_C(1) << 47)
+#define MANY_SAMPLES 12 /* without a value of a type: the file has none */
 #define LEAST_RESERVATION (INT64_C(1) << 20)
 
 int mt_judging_judge(const struct mt_judging *j, const int64_t *const *values, unsigned n_types,
@@ -76,7 +77,7 @@ static void tell_type(struct mt_judging *j, unsigned k, uint32_t measure,
     t->kept_bytes = from->kept_bytes;
     t->bytes_per_s = from->bytes_per_s;
     t->swing_bytes = from->swing_bytes;
-    t->needed_ns = from->needed_ns;
+    t->needed_ns = t->last_bytes == TRACER_UNKNOWN && j->s->n >= MANY_SAMPLES ? 0 : from->needed_ns;
     t->typical_step_bytes = from->typical_step_bytes;
     t->typical_interval_ns = from->typical_interval_ns;
     tell_steps(j, k, from);
@@ -142,7 +143,7 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
     struct mt_verdict *v = NULL;
     uint32_t limit;
     int64_t bytes, reached;
-    bool reclaimed = false;
+    bool reclaimed = false, growing = false;
     int error = load_all(j, o->measure);
 
     if (!error)
@@ -153,10 +154,13 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
     if (!error)
         error = mt_judging_actions(j, bytes, &v);
     for (unsigned k = 0; k < j->s->n_types && !error; k++) {
-        tell_type(j, k, o->measure, &v->types[k]);
         mt_judging_ends(j->s, j->values[k], &j->out->types[k]);
+        tell_type(j, k, o->measure, &v->types[k]);
         j->out->types[k].late_bytes_per_s = mt_judging_late_slope(j->s, j->values[k]);
+        growing = mt_judging_weigh_late(j, k) || growing;
         error = mt_judging_cause(j, k);
+        if (!error)
+            error = mt_judging_held(j, k, o->measure);
         reclaimed = reclaimed || j->out->types[k].cause == TRACER_CAUSE_FILE ||
                     j->out->types[k].cause == TRACER_CAUSE_LAZY_FREE;
     }
@@ -164,7 +168,7 @@ static int judge_main(struct mt_judging *j, const tracer_verdict_options *o)
         return mt_verdict_free(v), error;
     j->out->v.type = v->type;
     tell_action(j, v);
-    reached = v->exhaustion_ns;
+    reached = growing ? v->exhaustion_ns : 0;
     mt_verdict_free(v);
     if (reclaimed)
         error = judge_kept(j, bytes, &reached);
@@ -186,7 +190,10 @@ static int judge_size(struct mt_judging *j)
         if (j->out->types[k].growing || !t->leak || t->kept_bytes < LEAST_RESERVATION)
             continue;
         tell_type(j, k, TRACER_MEASURE_SIZE, t);
-        error = mt_judging_cause(j, k);
+        j->out->types[k].late_bytes_per_s = mt_judging_late_slope(j->s, j->sizes[k]);
+        if (mt_judging_weigh_late(j, k))
+            error = mt_judging_cause(j, k);
+        mt_judging_no_reservation(&j->out->types[k]);
     }
     if (!error)
         mt_judging_limit(
@@ -306,10 +313,11 @@ static int judge_file(struct mt_judging *j, const tracer_verdict_options *o)
     return error;
 }
 
-/* Room for what is judged of each type, and for its address space where that is judged too. */
+/* Room for what is judged of each type and, where held memory or the address space is, for the
+ * other of both. */
 static int64_t *take_room(struct mt_judging *j, uint32_t measure)
 {
-    unsigned n = j->s->n_types, columns = measure == TRACER_MEASURE_HELD ? 2 * n : n;
+    unsigned n = j->s->n_types, columns = measure == TRACER_MEASURE_COMMITTED ? n : 2 * n;
     int64_t *room = mt_memory_alloc((columns * j->s->n + 1) * sizeof(int64_t));
 
     for (unsigned k = 0; room && k < n; k++) {

@@ -38,7 +38,7 @@ static const char sql_runs[] =
 #define SAMPLES_OF_RUN                                                                             \
     " FROM sample NOT INDEXED WHERE id BETWEEN ?4 AND ?5 AND run = ?6"                             \
     " AND (?2 = 0 OR ?1 + until_ns >= ?2) AND (?3 = 0 OR ?1 + t_ns <= ?3)"
-static const char sql_ticks[] = "SELECT each_row(ticks)" SAMPLES_OF_RUN;
+static const char sql_ticks[] = "SELECT each_row(ticks, t_ns, until_ns)" SAMPLES_OF_RUN;
 static const char sql_samples[] =
     "SELECT each_row(id, t_ns, until_ns, ticks, regions)" SAMPLES_OF_RUN;
 
@@ -76,6 +76,8 @@ static void take_run(struct mt_series *s, sqlite3_stmt *q, struct mt_series_life
     out->first = sqlite3_column_int64(q, 2);
     out->last = sqlite3_column_int64(q, 3);
     out->ticks = 0;
+    out->first_ns = INT64_MAX;
+    out->last_ns = INT64_MIN;
     s->page_bytes = mt_series_within(sqlite3_column_int64(q, 4), 0, PAGE_BYTES_MOST);
     s->cgroup_bytes = mt_series_bytes(sqlite3_column_int64(q, 5));
     s->host_bytes = mt_series_bytes(sqlite3_column_int64(q, 6));
@@ -86,7 +88,13 @@ static void take_run(struct mt_series *s, sqlite3_stmt *q, struct mt_series_life
 
 static void take_ticks(void *user, sqlite3_value **columns)
 {
-    *(int64_t *)user += ticks_of(sqlite3_value_int64(columns[0]));
+    struct mt_series_life *life = user;
+    int64_t first = life->start_ns + time_of(sqlite3_value_int64(columns[1]));
+    int64_t last = life->start_ns + time_of(sqlite3_value_int64(columns[2]));
+
+    life->ticks += ticks_of(sqlite3_value_int64(columns[0]));
+    life->first_ns = first < life->first_ns ? first : life->first_ns;
+    life->last_ns = last > life->last_ns ? last : life->last_ns;
 }
 
 /* A run that has no ticks in the part that is asked for is none of the lives. */
@@ -100,7 +108,7 @@ static int count_ticks(tracer_reader *r, struct mt_series *s)
         int64_t params[OF_RUN_PARAMS];
 
         params_of_life(s, &life, params);
-        error = mt_read_each(r, sql_ticks, params, OF_RUN_PARAMS, take_ticks, &life.ticks);
+        error = mt_read_each(r, sql_ticks, params, OF_RUN_PARAMS, take_ticks, &life);
         s->lives[n] = life;
         n += life.ticks > 0;
     }
@@ -337,6 +345,8 @@ int mt_series_open(tracer_reader *r, const tracer_verdict_options *o, struct mt_
     error = find_runs(r, s, o->run);
     if (!error)
         error = find_types(r, s, o->type);
+    if (!error)
+        error = mt_series_overlap(r, s);
     if (!error)
         error = find_marks(r, s);
     if (!error)

@@ -39,6 +39,7 @@ struct mt_series_life {
     int64_t start_ns;    /* wall clock */
     int64_t first, last; /* ids of its samples */
     int64_t ticks;
+    int64_t first_ns, last_ns; /* of its ticks, wall clock */
     size_t first_slot, end_slot;
 };
 
@@ -67,9 +68,13 @@ struct mt_series {
     int64_t cgroup_bytes, host_bytes, address_bytes, data_bytes, max_regions; /* 0 = unknown */
 };
 
-/* Samples, types, marks and limits; EINVAL when run or type are not there. */
+/* Samples, types, marks and limits; EINVAL when run or type are not there, EOVERLAP when runs that
+ * were to be joined are no lives of one program. */
 int mt_series_open(tracer_reader *r, const tracer_verdict_options *o, struct mt_series **out);
 void mt_series_free(struct mt_series *s);
+
+/* overlap.c: EOVERLAP with a sentence when two lives lie side by side. */
+int mt_series_overlap(const tracer_reader *r, const struct mt_series *s);
 
 /* One pass over a type's rows. Fills `values` with `measure` and, where it is not NULL, `sizes`
  * with its address space: a value a point, MT_VERDICT_UNKNOWN where it is. */

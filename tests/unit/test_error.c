@@ -39,7 +39,7 @@ static void a_long_detail_is_cut(void **state)
 static void every_code_has_words(void **state)
 {
     (void)state;
-    for (int code = TRACER_EVERSION; code <= TRACER_OK; code++) {
+    for (int code = TRACER_EOVERLAP; code <= TRACER_OK; code++) {
         assert_non_null(mt_error_name(code));
         assert_string_not_equal(mt_error_sentence(code), mt_error_sentence(1));
     }

@@ -15,17 +15,21 @@
 #define SMALL_INSIDE 0.1  /* of it may really happen there */
 #define MOST_INSIDE_Z 3.0
 #define FEWEST_STEPS 3
-#define MANY_STEPS 12           /* their sizes have a trend that can be told */
-#define CLEAN 0.06              /* of a step: what lies nearer to the levels needs no excuse */
-#define MARGIN 1                /* of information, in favour of a curve */
-#define SLOWING 0.65            /* a power of time below this slows down */
-#define BENT 0.6                /* of the squares a straight line leaves, at most, by a curve */
-#define FEWEST_FOLDS 2.9        /* the class begins at 3.2, and noise flattens a fit */
-#define LATE_ONSET 0.7          /* of the squares a straight line leaves */
-#define MOVES 0.93              /* lag-one correlation of what is more than noise */
-#define UNEVEN 2.5              /* of two steps the smaller is then noise */
-#define JUMP_ROUGHNESS 0.15     /* of the growth: what wanders is no level */
-#define MOMENT 0.04             /* of the life */
+#define MANY_STEPS 12       /* their sizes have a trend that can be told */
+#define CLEAN 0.06          /* of a step: what lies nearer to the levels needs no excuse */
+#define MARGIN 1            /* of information, in favour of a curve */
+#define SLOWING 0.65        /* a power of time below this slows down */
+#define BENT 0.6            /* of the squares a straight line leaves, at most, by a curve */
+#define FEWEST_FOLDS 2.9    /* the class begins at 3.2, and noise flattens a fit */
+#define LATE_ONSET 0.7      /* of the squares a straight line leaves */
+#define MOVES 0.93          /* lag-one correlation of what is more than noise */
+#define UNEVEN 2.5          /* of two steps the smaller is then noise */
+#define JUMP_ROUGHNESS 0.15 /* of the growth: what wanders is no level */
+#define MOMENT 0.04         /* of the life */
+#define FLATTENED 0.2       /* of the growth, at most, in the last two fifths of what fills up */
+#define FILLS_UP 0.4        /* of the squares a straight line leaves, at most, by what fills up */
+#define GOES_ON 0.35        /* of those are left by a line with a bend: it goes on behind it */
+#define RATCHET 1.5         /* … and so many by a power of time, which has no end */
 #define HIDDEN_UNEXPLAINED 0.03 /* of the growth, by a line that never falls */
 #define HIDDEN_WIDTHS 1.5       /* widths in a plateau, and more … */
 #define HIDDEN_PRICE 8          /* … the less the points lie on levels */
@@ -109,9 +113,23 @@ static bool has_stopped(const struct mt_vd_work *w)
     return w->trend.late < PLATEAU || w->trend.last_third < LAST_THIRD;
 }
 
+/* What has a bound and comes near to it, such as a cache while it is filled: each part of the time
+ * adds less than the one before, and neither a slower rate behind a bend nor a power of time
+ * explains it better. What little it still adds may be noise on a plateau, or not: more time tells.
+ */
+static bool fills_up(const struct mt_vd_work *w)
+{
+    const struct mt_vd_fit *f = w->shape.fit;
+    double filled = fmin(f[MT_VD_SATURATE].sse, fmin(f[MT_VD_CLAMP].sse, f[MT_VD_ROOT_CLAMP].sse));
+
+    return w->trend.late < FLATTENED && filled < FILLS_UP * f[MT_VD_LINE].sse &&
+           f[MT_VD_KINK].sse > GOES_ON * filled && f[MT_VD_POWER].sse > RATCHET * filled;
+}
+
 static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
 {
     bool stairs = is_staircase(w);
+    enum mt_verdict_class shape;
 
     if (stairs && is_jump(w))
         return MT_VERDICT_JUMP;
@@ -121,7 +139,10 @@ static enum mt_verdict_class choose_rising(const struct mt_vd_work *w)
         return MT_VERDICT_WARMUP;
     if (stairs && w->stairs.n < FEWEST_STEPS)
         return MT_VERDICT_TOO_SHORT;
-    return stairs ? MT_VERDICT_PUNCTUATED : choose_smooth(w);
+    if (stairs)
+        return MT_VERDICT_PUNCTUATED;
+    shape = choose_smooth(w);
+    return shape == MT_VERDICT_LINEAR && fills_up(w) ? MT_VERDICT_TOO_SHORT : shape;
 }
 
 /* Ramps and drops: more time, and more samples, go up than down. */
@@ -205,11 +226,22 @@ static double sure_of_none(const struct mt_vd_trend *t)
     return between(0.5 + t->drawdown / 2);
 }
 
-/* Since when, how much, and where it will be: from the steps, or from the curve that fits. */
+static double highest(const struct mt_vd_life *life)
+{
+    double most = life->v[0];
+
+    for (size_t i = 1; i < life->n; i++)
+        most = fmax(most, life->v[i]);
+    return most;
+}
+
+/* Since when, how much, and where it will be: from the steps, or from the curve that fits,
+ * which may overshoot: no more is kept than was ever there above the beginning. */
 static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
     const struct mt_vd_fit *f = w->shape.fit, *line = &f[MT_VD_LINE], *hinge = &f[MT_VD_HINGE];
     const struct mt_vd_stairs *s = &w->stairs;
+    double seen = 1 - w->life.t[0] / fmax(w->thin.end_s, 1e-9); /* a start may be left out */
 
     out->kept = w->floor.growth;
     out->onset_s = w->thin.t[0];
@@ -222,7 +254,7 @@ static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out
         bool late = hinge->sse < LATE_ONSET * line->sse;
 
         out->onset_s = late ? hinge->parameter * w->thin.end_s : out->onset_s;
-        out->kept = late ? hinge->gain * (1 - hinge->parameter) : line->gain;
+        out->kept = late ? hinge->gain * (1 - hinge->parameter) : line->gain * seen;
         out->level = late ? hinge->offset + out->kept : line->offset + line->gain;
     } else if (out->shape == MT_VERDICT_FRAGMENTATION) {
         out->kept = f[MT_VD_POWER].gain;
@@ -231,6 +263,7 @@ static void measure_growth(const struct mt_vd_work *w, struct mt_vd_opinion *out
         out->kept = f[MT_VD_EXP].gain * (1 - exp(-f[MT_VD_EXP].parameter));
         out->folds = f[MT_VD_EXP].parameter;
     }
+    out->kept = fmin(out->kept, highest(&w->life) - fmin(w->life.v[0], w->floor.y[0]));
 }
 
 static enum mt_verdict_class first_look(struct mt_vd_work *w)
@@ -259,19 +292,52 @@ static bool worth_second_look(const struct mt_vd_work *w, enum mt_verdict_class 
            (w->floor.waves || !w->trend.rising);
 }
 
-void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
+/* The opinion on the life as it stands. */
+static void look(struct mt_vd_work *w, struct mt_vd_opinion *out)
 {
-    mt_vd_repair(w);
-    mt_vd_skip_start(w);
+    bool fills;
+
     mt_vd_thin_out(w);
     mt_vd_find_floor(w);
     mt_vd_judge_trend(w);
     out->shape = first_look(w);
-    if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
+    fills = out->shape == MT_VERDICT_TOO_SHORT && !is_staircase(w);
+    if (fills)
+        w->stairs.n = 0;
+    else if (worth_second_look(w, out->shape) && find_hidden_stairs(w))
         out->shape = has_stopped(w) ? MT_VERDICT_WARMUP : MT_VERDICT_PUNCTUATED;
-    out->likely = out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP : out->shape;
+    out->likely = fills                                ? MT_VERDICT_WARMUP
+                  : out->shape == MT_VERDICT_TOO_SHORT ? MT_VERDICT_JUMP
+                                                       : out->shape;
     out->swing = w->thin.swing;
     out->confidence = w->trend.rising ? sure_of_rise(&w->trend) : sure_of_none(&w->trend);
     out->moves = out->shape != MT_VERDICT_STEADY || w->wave.memory > MOVES;
     measure_growth(w, out);
+}
+
+/* A high start that ended must not hide what grows after it; where nothing does, the first opinion
+ * stands. */
+static void look_behind_start(struct mt_vd_work *w, struct mt_vd_opinion *out)
+{
+    struct mt_vd_life whole = w->life;
+    struct mt_vd_opinion later = {0};
+
+    if (mt_verdict_is_leak(out->shape) || !mt_vd_skip_high_start(w))
+        return;
+    look(w, &later);
+    if (mt_verdict_is_leak(later.shape)) {
+        later.swing = out->swing;
+        *out = later;
+        return;
+    }
+    w->life = whole;
+    look(w, out);
+}
+
+void mt_vd_form_opinion(struct mt_vd_work *w, struct mt_vd_opinion *out)
+{
+    mt_vd_repair(w);
+    mt_vd_skip_start(w);
+    look(w, out);
+    look_behind_start(w, out);
 }

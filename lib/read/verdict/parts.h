@@ -164,6 +164,9 @@ void mt_vd_find_floor(struct mt_vd_work *w);
 void mt_vd_open_floor(struct mt_vd_work *w, unsigned width);
 unsigned mt_vd_next_width(unsigned width); /* of the ladder */
 
+/* start.c: false = there is no high start, the life is as it was */
+bool mt_vd_skip_high_start(struct mt_vd_work *w);
+
 /* trend.c */
 void mt_vd_judge_trend(struct mt_vd_work *w);
 

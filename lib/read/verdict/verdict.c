@@ -112,7 +112,7 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     j->weight[o.shape] += (double)w->life.n * o.confidence;
     j->certain[o.shape] = fmax(j->certain[o.shape], o.confidence);
     j->stepped += rests(w, o.shape) ? (double)w->life.n * o.confidence : 0;
-    if (has_steps(o.shape) || rests(w, o.shape)) {
+    if (w->stairs.n > 0 && (has_steps(o.shape) || rests(w, o.shape))) {
         j->lives_with_steps++;
         mt_vd_place_steps(w);
         take_steps(w, start_ns, out);
@@ -120,7 +120,8 @@ static void join_life(struct mt_vd_work *w, int64_t start_ns, struct joined *j,
     if (mt_verdict_is_leak(o.shape) || o.shape == MT_VERDICT_TOO_SHORT) {
         if (j->grown == 0)
             j->onset_ns =
-                start_ns + to_ns(has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
+                start_ns +
+                to_ns(w->stairs.n > 0 && has_steps(o.shape) ? w->stairs.at[0].before_s : o.onset_s);
         j->grown += o.kept;
         j->growing_s += w->thin.end_s - o.onset_s;
     }
@@ -221,7 +222,9 @@ static void conclude(const struct mt_verdict_input *in, struct joined *j,
     if (!has_steps(out->shape))
         out->n_steps = 0;
     if (out->shape == MT_VERDICT_TOO_SHORT) {
-        out->likely = out->n_steps > 0 ? MT_VERDICT_JUMP : MT_VERDICT_STEADY;
+        out->likely = j->last.likely == MT_VERDICT_WARMUP ? MT_VERDICT_WARMUP
+                      : out->n_steps > 0                  ? MT_VERDICT_JUMP
+                                                          : MT_VERDICT_STEADY;
         out->needed_ns = span > 0 ? span : (int64_t)1e9 * FEWEST_SAMPLES;
     }
     sum_up_steps(out);

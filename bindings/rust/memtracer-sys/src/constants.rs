@@ -13,6 +13,7 @@ pub const TRACER_ESTATE: i32 = -8;
 pub const TRACER_ETHREAD: i32 = -9;
 pub const TRACER_ELIMIT: i32 = -10;
 pub const TRACER_EVERSION: i32 = -11;
+pub const TRACER_EOVERLAP: i32 = -12;
 pub const TRACER_TYPE_IMAGE: u32 = 1;
 pub const TRACER_TYPE_MAPPED_FILE: u32 = 2;
 pub const TRACER_TYPE_SHAREABLE: u32 = 3;
