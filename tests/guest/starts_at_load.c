@@ -5,13 +5,19 @@
 
 #include "memtracer/memtracer.h"
 
-extern tracer *plugin_tracer;
 extern int plugin_error;
+int plugin_stop(void);
 
-tracer *plugin_tracer;
+static tracer *started;
 int plugin_error;
 
 __attribute__((constructor)) static void start(void)
 {
-    plugin_error = tracer_start(getenv("STARTS_AT_LOAD"), NULL, &plugin_tracer);
+    plugin_error = tracer_start(getenv("STARTS_AT_LOAD"), NULL, &started);
+}
+
+/* The library may be linked into this one as well: its own copy stops what it started. */
+int plugin_stop(void)
+{
+    return tracer_stop(started);
 }
