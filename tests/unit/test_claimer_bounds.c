@@ -12,7 +12,7 @@
 #define REGIONS 65536u
 #define BLOCKS 131072u
 #define HEAPS 16384u
-#define PROBES_A_REGION 4096u
+#define LINES 2048u /* of a region that may hold arenas only */
 
 static struct mt_snapshot many;
 static struct mt_claim_set set;
@@ -152,17 +152,38 @@ static void a_chain_longer_than_is_walked(void **state)
 
 static void more_places_for_arenas_than_are_kept(void **state)
 {
-    const uint64_t bytes = PROBES_A_REGION * ARENA_LINE;
+    const uint64_t bytes = LINES * ARENA_LINE;
     struct mt_arenas *arenas;
 
     (void)state;
     assert_int_equal(mt_arenas_new(&arenas), 0);
     for (uint32_t more = 0; more < 2; more++) {
-        lay_out(HEAPS / PROBES_A_REGION + more, UINT64_C(1) << 40, bytes, bytes + ARENA_LINE);
+        lay_out(HEAPS / LINES + more, UINT64_C(1) << 40, bytes, bytes + ARENA_LINE);
         next_round();
         mt_arenas_collect(arenas, &look);
         assert_int_equal(set.truncated, more);
     }
+    mt_arenas_free(arenas);
+}
+
+/* As ThreadSanitizer lays it out: terabytes of shadow below all else. */
+static void shadow_memory_leaves_places_for_arenas(void **state)
+{
+    const uint64_t h = UINT64_C(0x7f5e44000000), bytes = UINT64_C(5) << 40;
+    struct mt_arenas *arenas;
+
+    (void)state;
+    assert_int_equal(mt_arenas_new(&arenas), 0);
+    lay_out(6, UINT64_C(1) << 40, bytes, bytes + ARENA_LINE);
+    many.regions[many.n_regions++] = (struct mt_region){
+        .base = h, .end = h + 0x21000, .protection = MT_PROT_READ | MT_PROT_WRITE};
+    fake_poke(h, h + 0x30);
+    fake_poke(h + 16, 0x21000);
+    fake_poke(h + 24, 0x21000);
+    next_round();
+    mt_arenas_collect(arenas, &look);
+    assert_int_equal(mt_arenas_count(arenas), 1);
+    assert_false(set.truncated);
     mt_arenas_free(arenas);
 }
 
@@ -174,6 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(more_blocks_than_places, begin, end),
         cmocka_unit_test_setup_teardown(a_chain_longer_than_is_walked, begin, end),
         cmocka_unit_test_setup_teardown(more_places_for_arenas_than_are_kept, begin, end),
+        cmocka_unit_test_setup_teardown(shadow_memory_leaves_places_for_arenas, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,13 +130,8 @@ static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
 {
     struct list *now = &a->lists[a->now];
     const struct heap *before = find(&a->lists[1 - a->now], base);
-    struct heap *h;
+    struct heap *h = &now->heaps[now->n++];
 
-    if (now->n == HEAPS) {
-        look->out->truncated = true;
-        return;
-    }
-    h = &now->heaps[now->n++];
     if (before && !before->sound && before->region_base == r->base &&
         before->region_end == r->end && look->round % ROUNDS_BETWEEN_PROBES) {
         *h = *before;
@@ -145,13 +140,29 @@ static void add_candidate(struct mt_arenas *a, const struct mt_look *look,
     probe(look, r, base, h);
 }
 
+static bool has_sound(const struct list *l, uint32_t first)
+{
+    while (first < l->n && !l->heaps[first].sound)
+        first++;
+    return first < l->n;
+}
+
+/* A region of thousands of multiples is rather a sanitizer's shadow memory: such ones get half of
+ * the places at most, and nothing is lacking where they hold no heap. */
 static void add_candidates(struct mt_arenas *a, const struct mt_look *look,
                            const struct mt_region *r)
 {
+    const struct list *now = &a->lists[a->now];
+    bool vast = (r->end - r->base) / HEAP_BYTES >= PROBES_A_REGION;
+    uint32_t first = now->n, places = vast ? HEAPS / 2 : HEAPS;
     uint64_t step = r->base % HUGE_HEAP_STEP ? HEAP_BYTES : HUGE_HEAP_STEP;
     uint64_t base = (r->base + step - 1) / step * step;
 
-    for (unsigned n = 0; n < PROBES_A_REGION && base >= r->base && base < r->end; n++) {
+    for (uint32_t n = 0; base >= r->base && base < r->end; n++) {
+        if (now->n >= places || (vast && n == PROBES_A_REGION)) {
+            look->out->truncated |= !vast || has_sound(now, first);
+            return;
+        }
         add_candidate(a, look, r, base);
         base = (base / HEAP_BYTES + 1) * HEAP_BYTES;
     }
