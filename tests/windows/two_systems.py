@@ -169,8 +169,10 @@ def compare_layouts(folder, linux, windows):
     for name in ("linux.db", "windows.db"):
         heap = next(t for t in json.loads(run([linux], ["show", name, "--json"], folder)[1])["types"]
                     if t["type"] == "heap")
-        for column in ("size", "committed", "private", "ws", "largest"):
+        for column in ("size", "committed", "private", "ws"):
             need(3 * STEP <= heap[column] + 3 * 4096 <= 3 * STEP + OTHERS, name, column, heap)
+        # the system puts blocks side by side, or something of another's between them
+        need(STEP <= heap["largest"] + 4096 <= 3 * STEP + OTHERS, name, "largest", heap)
     return len(seen[0][0]), len(seen[0][1]), len(seen[0][2])
 
 
