@@ -778,17 +778,20 @@ WHERE m.last_sample IS NOT NULL
 ORDER BY m.run, m.last_sample, m.base;
 
 -- self_cost: what recording cost, run by run. own_bytes is the most address space that the tracer
--- had reserved, little of it touched; what of it is resident is type tracer in `memory`.
+-- had reserved, little of it touched; what of it is resident is type tracer in `memory`. Rounded in
+-- integers, for versions of SQLite differ in what they make of a half.
 --   SELECT ticks, cpu_percent, cpu_us_per_tick FROM self_cost;
 CREATE VIEW self_cost AS
 SELECT r.id AS run, r.label, r.state, count(s.id) AS samples, sum(s.ticks) AS ticks,
        sum(s.missed) AS missed, max(s.until_ns) / 1e9 AS seconds,
        sum(s.cost_wall_ns) / 1e9 AS wall_s, sum(s.cost_cpu_ns) / 1e9 AS cpu_s,
-       round(sum(s.cost_wall_ns) / 1e3 / nullif(sum(s.ticks), 0), 1) AS wall_us_per_tick,
-       round(sum(s.cost_cpu_ns) / 1e3 / nullif(sum(s.ticks), 0), 1) AS cpu_us_per_tick,
+       (sum(s.cost_wall_ns) / 50 + sum(s.ticks)) / nullif(2 * sum(s.ticks), 0) / 10.0
+           AS wall_us_per_tick,
+       (sum(s.cost_cpu_ns) / 50 + sum(s.ticks)) / nullif(2 * sum(s.ticks), 0) / 10.0
+           AS cpu_us_per_tick,
        round(100.0 * sum(s.cost_cpu_ns) / nullif(max(s.until_ns), 0), 3) AS cpu_percent,
        max(s.own_bytes) AS own_bytes,
-       round(avg(s.depth), 2) AS mean_depth, sum(s.flags <> 0) AS flagged_samples
+       (200 * sum(s.depth) + count(s.id)) / nullif(2 * count(s.id), 0) / 100.0 AS mean_depth, sum(s.flags <> 0) AS flagged_samples
 FROM run r LEFT JOIN sample s ON s.run = r.id
 GROUP BY r.id;
 
