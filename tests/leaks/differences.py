@@ -65,7 +65,8 @@ def main():
         differs(memtracer, folder, (-5.3 * MIB, -2.8 * MIB), "more.db", "steady.db")
         # 300 times 40 KiB against those 8 MiB
         differs(memtracer, folder, (2.4 * MIB, 4 * MIB), "steady.db", "leaking.db")
-        differs(memtracer, folder, (10 * MIB, 12.5 * MIB), "leaking.db", "start", "end")
+        # in the first half second pages of images are still read in, that is a difference, too
+        differs(memtracer, folder, (8 * MIB, 12.5 * MIB), "leaking.db", "0.5", "end")
 
 
 main()
