@@ -15,16 +15,18 @@ enum mt_depth {
 };
 
 /* sample.flags; 0 is a perfect sample. */
-#define MT_SAMPLE_SUM_OFF (1u << 0)   /* types do not add up to regions: a fault of memtracer */
-#define MT_SAMPLE_TORN (1u << 1)      /* the list changed while it was read; overlaps cut away */
-#define MT_SAMPLE_TRUNCATED (1u << 2) /* more regions, claims or names than there is room for */
-#define MT_SAMPLE_NO_PAGES (1u << 3)  /* resident columns are unknown */
-#define MT_SAMPLE_PARTIAL (1u << 4)   /* the budget ended before all that changed was counted */
-#define MT_SAMPLE_GAP (1u << 5)       /* before it nothing was seen for a while: see missed */
-#define MT_SAMPLE_FAILED (1u << 6)    /* nothing could be seen; values are carried over */
-#define MT_SAMPLE_REJECTED (1u << 7)  /* lines of the kernel's text were not understood */
-#define MT_SAMPLE_CLOCK (1u << 8)     /* the wall clock jumped against the monotonic one */
-#define MT_SAMPLE_EXPLICIT (1u << 9)  /* asked for by tracer_sample(), start or stop */
+#define MT_SAMPLE_SUM_OFF (1u << 0)    /* types do not add up to regions: a fault of memtracer */
+#define MT_SAMPLE_TORN (1u << 1)       /* the list changed while it was read; overlaps cut away */
+#define MT_SAMPLE_TRUNCATED (1u << 2)  /* more regions, claims or names than there is room for */
+#define MT_SAMPLE_NO_PAGES (1u << 3)   /* resident columns are unknown */
+#define MT_SAMPLE_PARTIAL (1u << 4)    /* the budget ended before all that changed was counted */
+#define MT_SAMPLE_GAP (1u << 5)        /* before it nothing was seen for a while: see missed */
+#define MT_SAMPLE_FAILED (1u << 6)     /* nothing could be seen; values are carried over */
+#define MT_SAMPLE_REJECTED (1u << 7)   /* lines of the kernel's text were not understood */
+#define MT_SAMPLE_CLOCK (1u << 8)      /* the wall clock jumped against the monotonic one */
+#define MT_SAMPLE_EXPLICIT (1u << 9)   /* asked for by tracer_sample(), start or stop */
+#define MT_SAMPLE_LIST_KEPT (1u << 10) /* the list of mappings was not read again: the counters */
+                                       /* account for it, with one change at most */
 
 struct mt_sample {
     int64_t t_ns;         /* monotonic, since the run's start */

@@ -79,7 +79,9 @@ static bool host_counters_changed(const struct mt_recorder *r, const struct mt_s
 
 static bool steady(const struct mt_recorder *r, const struct mt_sample *s)
 {
-    return !s->news && r->at.sample && s->flags == r->at.flags && !(s->flags & ~LASTING) &&
+    uint32_t flags = s->flags & ~MT_SAMPLE_LIST_KEPT, last = r->at.flags & ~MT_SAMPLE_LIST_KEPT;
+
+    return !s->news && r->at.sample && flags == last && !(flags & ~LASTING) &&
            !something_lost(r, s) && !levels_changed(r, s) && !lists_changed(s) &&
            !host_counters_changed(r, s);
 }

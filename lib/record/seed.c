@@ -41,6 +41,9 @@ static const struct row flags[] = {
     {MT_SAMPLE_REJECTED, "rejected", "lines of the system's text were not understood", NULL},
     {MT_SAMPLE_CLOCK, "clock", "the wall clock jumped against the monotonic one", NULL},
     {MT_SAMPLE_EXPLICIT, "explicit", "asked for: by tracer_sample(), start or stop", NULL},
+    {MT_SAMPLE_LIST_KEPT, "list_kept",
+     "the counters accounted for the list of mappings, with one change at most; it was not read",
+     NULL},
 };
 
 static const struct row settings[] = {

@@ -134,9 +134,9 @@ static bool forget_restless(struct mt_interval_list *list)
     return any;
 }
 
-/* Until what is counted accounts for what the kernel counts: what is restless, then everything.
- * False = late. */
-static bool count_more(struct mt_work *w, uint8_t *depth, uint64_t faults_before,
+/* Until what is counted accounts for what the kernel counts: what is restless, then everything,
+ * but that of a list that was not read: it may be why. False = late. */
+static bool count_more(struct mt_work *w, struct mt_sample *sample, uint64_t faults_before,
                        int64_t deadline_ns)
 {
     struct mt_interval_list *list = &w->intervals[w->now];
@@ -151,27 +151,31 @@ static bool count_more(struct mt_work *w, uint8_t *depth, uint64_t faults_before
             return true;
         }
     }
+    if (sample->flags & MT_SAMPLE_LIST_KEPT) {
+        w->doubts_list = true;
+        return true;
+    }
     /* the counters are of before what follows: the next tick sees what it missed */
     w->is_off = false;
     forget_counts(list);
-    *depth = MT_DEPTH_WHOLE;
+    sample->depth = MT_DEPTH_WHOLE;
     return count_unknown(w, deadline_ns);
 }
 
 /* Counts what changed or is old, and what the kernel's sums ask for. Where pages cannot be counted
  * the next look is a full one. */
-static bool count_in_time(struct mt_work *w, uint8_t *depth, int64_t deadline_ns)
+static bool count_in_time(struct mt_work *w, struct mt_sample *sample, int64_t deadline_ns)
 {
     struct mt_interval_list *list = &w->intervals[w->now];
     uint64_t faults_before = faults(&w->counters[w->now]);
 
     w->is_off = false;
     if (!count_unknown(w, deadline_ns) ||
-        (*depth == MT_DEPTH_PAGES && !count_more(w, depth, faults_before, deadline_ns)))
+        (sample->depth == MT_DEPTH_PAGES && !count_more(w, sample, faults_before, deadline_ns)))
         return false;
-    if (*depth != MT_DEPTH_PAGES)
+    if (sample->depth != MT_DEPTH_PAGES)
         mt_classify_note_restless(&w->intervals[1 - w->now], list);
-    if (*depth == MT_DEPTH_WHOLE && !all_counted(list))
+    if (sample->depth == MT_DEPTH_WHOLE && !all_counted(list))
         w->cannot_count = true;
     return true;
 }
@@ -199,7 +203,7 @@ void mt_count_pages(struct tracer *t, struct mt_sample *sample)
     }
     mt_classify_carry(before, list,
                       sample->depth == MT_DEPTH_PAGES ? MT_CARRY_FRESH : MT_CARRY_HINTS);
-    if (count_in_time(w, &sample->depth, deadline(t, sample)))
+    if (count_in_time(w, sample, deadline(t, sample)))
         return;
     mt_classify_carry(before, list, MT_CARRY_ALL);
     sample->flags |= MT_SAMPLE_PARTIAL;

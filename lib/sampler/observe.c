@@ -69,10 +69,23 @@ static void explain(struct tracer *t, const struct mt_sample *sample)
                        mt_os_monotonic_ns() + (int64_t)t->options.budget_ns);
 }
 
-static int list_and_claim(struct tracer *t, const struct mt_sample *sample)
+/* Where pages are counted they tell a list that was kept too long, so it may be kept. */
+static int list(struct mt_work *w, struct mt_sample *sample)
 {
-    struct mt_work *w = t->work;
-    int error = w->source->ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
+    const struct mt_source_ops *ops = w->source->ops;
+
+    sample->flags &= ~MT_SAMPLE_LIST_KEPT;
+    if (sample->depth == MT_DEPTH_PAGES && !w->doubts_list && ops->follow &&
+        ops->follow(w->source, &w->snapshot)) {
+        sample->flags |= MT_SAMPLE_LIST_KEPT;
+        return TRACER_OK;
+    }
+    return ops->list(w->source, &w->snapshot, sample->depth == MT_DEPTH_FULL);
+}
+
+static int list_and_claim(struct tracer *t, struct mt_sample *sample)
+{
+    int error = list(t->work, sample);
 
     return error ? error : claim(t, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
 }
@@ -134,6 +147,22 @@ static bool lacks_names(const struct mt_work *w)
     return false;
 }
 
+/* A kept list that does not account for what is resident is read after all. */
+static int list_and_count(struct tracer *t, struct mt_sample *sample)
+{
+    struct mt_work *w = t->work;
+    int error;
+
+    w->doubts_list = false;
+    do {
+        error = lay_out(t, sample);
+        if (error)
+            return error;
+        mt_count_pages(t, sample);
+    } while (w->doubts_list && (sample->flags & MT_SAMPLE_LIST_KEPT));
+    return TRACER_OK;
+}
+
 /* The sample's time is when it was complete: what it shows was there before every later mark. */
 int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 {
@@ -144,12 +173,11 @@ int mt_observe(struct tracer *t, struct mt_sample *sample, int64_t begun_ns)
 
     read_allocator(t, begun_ns, (sample->flags & MT_SAMPLE_EXPLICIT) != 0);
     mt_add_allocator_counters(w);
-    error = lay_out(t, sample);
+    error = list_and_count(t, sample);
     if (error) {
         sample->flags |= MT_SAMPLE_FAILED;
         return error;
     }
-    mt_count_pages(t, sample);
     mt_classify_settle(&w->snapshot, list);
     explain(t, sample);
     sample->flags |= w->snapshot.flags;

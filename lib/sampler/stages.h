@@ -42,6 +42,7 @@ struct mt_work {
     bool cannot_count;   /* pages can be had from smaps only */
     bool is_partial;     /* the last look left something: its claims or pages */
     bool wants_flags;    /* the last look did not learn whose some memory is */
+    bool doubts_list;    /* of this tick: was not read, and does not account for what is resident */
     bool is_off;         /* the last count is not what the kernel's sums say, by the host's churn */
     uint64_t count_from; /* address where counting was stopped last */
     int64_t credit_ns;   /* see mt_plan_credit() */

@@ -137,7 +137,8 @@ static void remember(struct mt_work *w, const struct mt_sample *sample, int64_t 
 {
     enum mt_depth depth = (enum mt_depth)sample->depth;
 
-    w->last_list_ns = begun_ns;
+    if (!(sample->flags & MT_SAMPLE_LIST_KEPT))
+        w->last_list_ns = begun_ns;
     if (depth >= MT_DEPTH_WHOLE)
         w->last_whole_ns = begun_ns;
     if (depth == MT_DEPTH_FULL) {

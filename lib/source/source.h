@@ -22,6 +22,11 @@ struct mt_source_ops {
      * `out` as the call before put it there: between two calls its regions are not written to. */
     int (*list)(struct mt_source *s, struct mt_snapshot *out, bool pages);
 
+    /* Brings the list that `list` left in `out` to what the counters read last account for, without
+     * reading it: as it was, or with one region more, less or of another size. False: more changed,
+     * or it cannot be told; `out` is as it was, and to be listed. NULL = not had. */
+    bool (*follow)(struct mt_source *s, struct mt_snapshot *out);
+
     /* Counts the pages of each interval whose pages.known is 0 (its bytes are those of the last
      * count, or 0), in order from `*next`, and moves `*next` behind the last one done. Stops early
      * when `deadline_ns` (monotonic, 0 = none) has passed. Fills at least RESIDENT, ANONYMOUS,

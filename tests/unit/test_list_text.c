@@ -176,6 +176,42 @@ static void a_list_that_outgrows_its_room(void **state)
     mt_list_text_release(&t);
 }
 
+/* What was put in its place is the text that the next one is compared with. */
+static void a_line_that_was_replaced(void **state)
+{
+    struct mt_list_text t;
+    struct mt_list_difference d;
+    char long_line[2000];
+
+    (void)state;
+    piece = 4096;
+    mt_list_text_init(&t);
+    PUT(0, "aa", "cc", "dd");
+    assert_int_equal(play(&t, 0, &d), TRACER_OK);
+    assert_true(mt_list_text_replace(&t, 1, 1, "bb", 2));
+    assert_true(mt_list_text_replace(&t, 3, 4, "e", 1));
+    assert_true(mt_list_text_replace(&t, 4, 4, "ffff", 4));
+    assert_true(mt_list_text_replace(&t, 0, 1, "", 0));
+    PUT(0, "bb", "cc", "e", "ffff");
+    d = (struct mt_list_difference){4, 4, 4};
+    memcpy(lines[1], lines[0], sizeof(lines[1]));
+    n_lines[1] = n_lines[0];
+    assert_told(&t, 0, &d);
+    assert_int_equal(play(&t, 0, &d), TRACER_OK);
+    assert_difference(&d, 4, 4, 4);
+    memset(long_line, 'x', sizeof(long_line));
+    while (mt_list_text_replace(&t, 1, 1, long_line, sizeof(long_line)))
+        ;
+    assert_true(t.bytes[t.now] <= t.capacity &&
+                t.bytes[t.now] > t.capacity - sizeof(long_line) - 1);
+    while (mt_list_text_replace(&t, 1, 2, "", 0) && t.n_lines > 4)
+        ;
+    while (mt_list_text_replace(&t, 2, 2, "y", 1)) /* as many lines as there are ends for */
+        ;
+    assert_int_equal(t.n_lines, t.capacity / 32);
+    mt_list_text_release(&t);
+}
+
 static void errors_leave_nothing_to_compare_with(void **state)
 {
     struct mt_list_text t;
@@ -202,6 +238,7 @@ int main(void)
         cmocka_unit_test(one_line_more_less_or_other),
         cmocka_unit_test(any_change),
         cmocka_unit_test(a_list_that_outgrows_its_room),
+        cmocka_unit_test(a_line_that_was_replaced),
         cmocka_unit_test(errors_leave_nothing_to_compare_with),
     };
 

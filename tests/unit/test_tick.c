@@ -143,6 +143,80 @@ static void a_stack_is_one_at_every_depth(void **state)
     munmap(space, 4 * MIB - 16 * page);
 }
 
+/* ---- a list that is kept ---- */
+
+static bool is_kept(void)
+{
+    return (t->levels_flags & MT_SAMPLE_LIST_KEPT) != 0;
+}
+
+static char *map_bytes(size_t bytes)
+{
+    char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(p != MAP_FAILED);
+    return p;
+}
+
+static uint64_t resident_of(enum mt_type type)
+{
+    return (uint64_t)t->levels.type[type].value[MT_COLUMN_WS];
+}
+
+static void one_mapping_needs_no_list(void **state)
+{
+    uint64_t size, resident;
+    char *p;
+
+    (void)state;
+    tick(MT_DEPTH_FULL);
+    tick(MT_DEPTH_PAGES);
+    assert_false(is_kept());
+    tick(MT_DEPTH_PAGES);
+    if (!is_kept())
+        skip(); /* no PROCMAP_QUERY, or the sizes moved under a sanitizer */
+    size = bytes_of(MT_TYPE_PRIVATE);
+    resident = resident_of(MT_TYPE_PRIVATE);
+    p = map_bytes(5 * MIB);
+    memset(p, 1, 3 * MIB);
+    tick(MT_DEPTH_PAGES);
+    assert_true(is_kept());
+    assert_int_equal(type_at(p), MT_TYPE_PRIVATE);
+    assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size + 5 * MIB);
+    assert_int_equal(resident_of(MT_TYPE_PRIVATE), resident + 3 * MIB);
+    munmap(p, 5 * MIB);
+    tick(MT_DEPTH_WHOLE);
+    assert_false(is_kept());
+    assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size);
+}
+
+/* The sizes are what they were; what is resident is not. */
+static void a_kept_list_that_is_wrong_is_read(void **state)
+{
+    char *space = mmap(NULL, 16 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *from = space + 2 * MIB, *to = space + 9 * MIB;
+    uint64_t resident;
+
+    (void)state;
+    munmap(space, 16 * MIB);
+    assert_true(mmap(from, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+                     -1, 0) == from);
+    memset(from, 1, MIB);
+    tick(MT_DEPTH_FULL);
+    tick(MT_DEPTH_PAGES);
+    tick(MT_DEPTH_PAGES);
+    if (!is_kept())
+        skip();
+    resident = resident_of(MT_TYPE_PRIVATE);
+    assert_true(mremap(from, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+    memset(to, 1, 3 * MIB);
+    tick(MT_DEPTH_PAGES);
+    assert_false(is_kept());
+    assert_int_equal(type_at(to), MT_TYPE_PRIVATE);
+    assert_int_equal(resident_of(MT_TYPE_PRIVATE), resident + 2 * MIB);
+    munmap(to, 4 * MIB);
+}
+
 /* ---- more names than there is room for ---- */
 
 static void fill_names(void)
@@ -218,6 +292,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_stack_is_one_at_every_depth, begin, end),
+        cmocka_unit_test_setup_teardown(one_mapping_needs_no_list, begin, end),
+        cmocka_unit_test_setup_teardown(a_kept_list_that_is_wrong_is_read, begin, end),
         cmocka_unit_test_setup_teardown(types_need_no_room_for_names, begin, end),
     };
 

@@ -70,7 +70,8 @@ static void collect_mappings(struct mt_claimer *c)
 
 static void collect_threads(struct mt_claimer *c)
 {
-    c->look.main_descriptor = mt_descriptor_head(c->look.pid);
+    if (!c->look.self || !c->look.main_descriptor) /* another may have been replaced by exec */
+        c->look.main_descriptor = mt_descriptor_head(c->look.pid);
     mt_threads_collect(c->threads, &c->look);
 }
 

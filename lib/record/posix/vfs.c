@@ -37,10 +37,38 @@ static bool is_lost(struct mt_vfs_file *f)
     return true;
 }
 
+static int write_all(struct mt_vfs_file *f, const char *from, int bytes, sqlite3_int64 at)
+{
+    int done = 0;
+
+    if (is_lost(f))
+        return SQLITE_IOERR_WRITE;
+    while (done < bytes) {
+        ssize_t n = pwrite(f->fd, from + done, (size_t)(bytes - done), at + done);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return failed(f, SQLITE_IOERR_WRITE);
+        done += (int)n;
+    }
+    return SQLITE_OK;
+}
+
+/* Every call but the one that brings the page finds the file as SQLite left it. */
+static int write_held(struct mt_vfs_file *f)
+{
+    int n = f->n_held;
+
+    f->n_held = 0;
+    return n ? write_all(f, f->held, n, f->held_at) : SQLITE_OK;
+}
+
 static int vfs_close(sqlite3_file *file)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
+    write_held(f);
     mt_vfs_shm_unmap(file, 0);
     if (f->delete_at_end)
         unlink(f->path);
@@ -54,7 +82,7 @@ static int vfs_read(sqlite3_file *file, void *to, int bytes, sqlite3_int64 at)
     char *p = to;
     int done = 0;
 
-    if (is_lost(f))
+    if (write_held(f) || is_lost(f))
         return SQLITE_IOERR_READ;
     while (done < bytes) {
         ssize_t n = pread(f->fd, p + done, (size_t)(bytes - done), at + done);
@@ -76,20 +104,19 @@ static int vfs_read(sqlite3_file *file, void *to, int bytes, sqlite3_int64 at)
 static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 at)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
-    const char *p = from;
-    int done = 0;
+    int held = f->n_held, error;
 
-    if (is_lost(f))
-        return SQLITE_IOERR_WRITE;
-    while (done < bytes) {
-        ssize_t n = pwrite(f->fd, p + done, (size_t)(bytes - done), at + done);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return failed(f, SQLITE_IOERR_WRITE);
-        done += (int)n;
+    if (held && at == f->held_at + held && bytes <= (int)sizeof(f->held) - held) {
+        memcpy(f->held + held, from, (size_t)bytes);
+        f->n_held = 0;
+        return write_all(f, f->held, held + bytes, f->held_at);
     }
+    error = write_held(f);
+    if (error || !f->is_log || bytes > MT_VFS_HEAD_BYTES)
+        return error ? error : write_all(f, from, bytes, at);
+    memcpy(f->held, from, (size_t)bytes);
+    f->n_held = bytes;
+    f->held_at = at;
     return SQLITE_OK;
 }
 
@@ -97,7 +124,7 @@ static int vfs_truncate(sqlite3_file *file, sqlite3_int64 bytes)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
-    if (is_lost(f))
+    if (write_held(f) || is_lost(f))
         return SQLITE_IOERR_TRUNCATE;
     return ftruncate(f->fd, bytes) ? failed(f, SQLITE_IOERR_TRUNCATE) : SQLITE_OK;
 }
@@ -127,7 +154,11 @@ static int vfs_sync(sqlite3_file *file, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
 
+    int error = write_held(f);
+
     (void)flags;
+    if (error)
+        return error;
     if (is_lost(f))
         return SQLITE_IOERR_FSYNC;
     if (fdatasync(f->fd))
@@ -142,7 +173,7 @@ static int vfs_size(sqlite3_file *file, sqlite3_int64 *out)
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     struct stat s;
 
-    if (is_lost(f))
+    if (write_held(f) || is_lost(f))
         return SQLITE_IOERR_FSTAT;
     if (fstat(f->fd, &s))
         return failed(f, SQLITE_IOERR_FSTAT);
@@ -265,6 +296,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->path = path;
     f->page_bytes = (int)mt_os_page_bytes();
     f->sync_folder = s.st_size == 0;
+    f->is_log = (flags & SQLITE_OPEN_WAL) != 0;
     f->delete_at_end = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
     f->base.pMethods = &methods;
     if (out_flags)

@@ -10,6 +10,10 @@
 
 #define MT_SHM_REGIONS 256
 
+/* SQLite writes a log frame by frame, each as a head and a page. */
+#define MT_VFS_HEAD_BYTES 32
+#define MT_VFS_PAGE_BYTES 4096
+
 struct mt_vfs_file {
     sqlite3_file base; /* SQLite's part; first */
     int fd;
@@ -17,6 +21,7 @@ struct mt_vfs_file {
     int last_errno;
     bool sync_folder; /* the file is new: its folder must be synced with it once */
     bool delete_at_end;
+    bool is_log; /* the write-ahead log */
     dev_t device;
     ino_t inode;
     const char *path; /* SQLite keeps it while the file is open */
@@ -24,6 +29,9 @@ struct mt_vfs_file {
     void *shm[MT_SHM_REGIONS];
     int n_shm, shm_bytes; /* regions mapped, size of one */
     int page_bytes;       /* the kernel's */
+    int n_held;           /* bytes of a log's head that wait for its page, 0 = none … */
+    sqlite3_int64 held_at;
+    char held[MT_VFS_HEAD_BYTES + MT_VFS_PAGE_BYTES]; /* … and room for both */
 };
 
 /* Sets a lock of `type` (F_RDLCK, F_WRLCK, F_UNLCK) on bytes [at, at + n): 0, or -1 with errno. */

@@ -791,7 +791,7 @@ SELECT r.id AS run, r.label, r.state, count(s.id) AS samples, sum(s.ticks) AS ti
            AS cpu_us_per_tick,
        round(100.0 * sum(s.cost_cpu_ns) / nullif(max(s.until_ns), 0), 3) AS cpu_percent,
        max(s.own_bytes) AS own_bytes,
-       (200 * sum(s.depth) + count(s.id)) / nullif(2 * count(s.id), 0) / 100.0 AS mean_depth, sum(s.flags <> 0) AS flagged_samples
+       (200 * sum(s.depth) + count(s.id)) / nullif(2 * count(s.id), 0) / 100.0 AS mean_depth, sum(s.flags & ~1024 <> 0) AS flagged_samples
 FROM run r LEFT JOIN sample s ON s.run = r.id
 GROUP BY r.id;
 

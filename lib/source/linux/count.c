@@ -15,6 +15,9 @@
 #include "base/error.h"
 #include "base/os/os.h"
 
+/* Swap is seldom made or given up; asked by each look it would cost a tenth of a small one. */
+#define SWAP_AGE_NS (INT64_C(1) * 1000000000)
+
 enum method { METHOD_NONE, METHOD_SCAN, METHOD_READ };
 
 void mt_count_init(struct mt_count *c, int pagemap_fd, struct mt_scan_region *regions,
@@ -75,11 +78,16 @@ static uint32_t run_end(const struct mt_count *c, uint32_t first, uint32_t n, en
     return end;
 }
 
-static bool system_swaps(void)
+/* The kernel adds up its sums over all processors for this. */
+static void ask_for_swap(struct mt_count *c)
 {
+    int64_t now_ns = mt_os_monotonic_ns();
     struct sysinfo info;
 
-    return sysinfo(&info) != 0 || info.totalswap > 0;
+    if (c->swaps_asked_ns && now_ns - c->swaps_asked_ns < SWAP_AGE_NS)
+        return;
+    c->system_swaps = sysinfo(&info) != 0 || info.totalswap > 0;
+    c->swaps_asked_ns = now_ns;
 }
 
 int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
@@ -89,7 +97,7 @@ int mt_count_intervals(struct mt_count *c, const struct mt_snapshot *snapshot,
 
     c->snapshot = snapshot;
     c->intervals = intervals;
-    c->system_swaps = system_swaps();
+    ask_for_swap(c);
     while (*next < n_intervals && error != TRACER_ESTATE) {
         enum method method = method_of(c, &intervals[*next]);
         uint32_t end = run_end(c, *next, n_intervals, method);

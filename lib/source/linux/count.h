@@ -23,13 +23,14 @@ struct mt_count {
     bool own;            /* the process is this one */
     bool dense;          /* most of what was scanned last is resident: ask for the rest */
     uint64_t sparse[1 << MT_COUNT_SPARSE_BITS]; /* bases of intervals of which little is resident */
-    uint64_t empty_bytes;  /* the last call passed so many and found nothing */
+    uint64_t empty_bytes;                       /* the last call passed so many and found nothing */
     uint64_t presumed_end; /* below it, what the last run counted must prove to be mapped */
 
     /* of one call */
     const struct mt_snapshot *snapshot;
     struct mt_interval *intervals;
-    bool system_swaps;
+    bool system_swaps;      /* as of … */
+    int64_t swaps_asked_ns; /* … 0 = never asked */
 };
 
 /* Tells what can be counted through `pagemap_fd` (-1 = nothing). */

@@ -4,6 +4,7 @@
 #define MT_SOURCE_LINUX_LINUX_SOURCE_H
 
 #include "source/linux/count.h"
+#include "source/linux/follow.h"
 #include "source/linux/kept_flags.h"
 #include "source/linux/lines.h"
 #include "source/linux/list_text.h"
@@ -29,8 +30,9 @@ struct mt_linux_source {
     struct mt_lines lines;
     struct mt_list_text text;
     const struct mt_snapshot *told; /* holds what `text` says, place by place; NULL = none does */
-    struct mt_pace pace;      /* of counting */
-    struct mt_pace text_pace; /* of smaps, whose holds cannot be kept short */
+    struct mt_follow follow;        /* whether `told` may be kept, and how */
+    struct mt_pace pace;            /* of counting */
+    struct mt_pace text_pace;       /* of smaps, whose holds cannot be kept short */
     struct mt_count count;
 
     /* devices whose mappings are hugetlb, learned from VmFlags: maps does not tell */
@@ -55,6 +57,7 @@ void mt_descriptors_close(struct mt_linux_source *s);
 
 /* The operations: listing.c, process_counters.c. */
 int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages);
+bool mt_linux_follow(struct mt_source *source, struct mt_snapshot *out);
 int mt_linux_counters(struct mt_source *source, struct mt_counters *out);
 
 #endif

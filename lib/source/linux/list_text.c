@@ -229,3 +229,27 @@ const char *mt_list_text_line(const struct mt_list_text *t, uint32_t i, size_t *
     *out_bytes = to - from - (line[to - from - 1] == '\n');
     return line;
 }
+
+bool mt_list_text_replace(struct mt_list_text *t, uint32_t first, uint32_t old_end,
+                          const char *line, size_t bytes)
+{
+    char *text = t->text[t->now];
+    uint32_t from = first ? t->ends[first - 1] : 0, to = old_end ? t->ends[old_end - 1] : 0;
+    uint32_t put = bytes ? (uint32_t)bytes + 1 : 0, n_put = bytes > 0;
+
+    if (bytes > t->capacity || t->bytes[t->now] - (to - from) > t->capacity - put ||
+        t->n_lines - (old_end - first) + n_put > t->capacity / LINE_LEAST)
+        return false;
+    memmove(text + from + put, text + to, t->bytes[t->now] - to);
+    memcpy(text + from, line, bytes);
+    if (n_put)
+        text[from + bytes] = '\n';
+    memmove(t->ends + first + n_put, t->ends + old_end, (t->n_lines - old_end) * sizeof(*t->ends));
+    t->n_lines = t->n_lines - (old_end - first) + n_put;
+    t->bytes[t->now] = t->bytes[t->now] - (to - from) + put;
+    if (n_put)
+        t->ends[first] = from + put;
+    for (uint32_t i = first + n_put; i < t->n_lines; i++)
+        t->ends[i] += put - (to - from);
+    return true;
+}

@@ -35,6 +35,11 @@ int mt_list_text_read(struct mt_list_text *t, int fd, struct mt_list_difference 
 /* Line `i` of text[now], without its newline. */
 const char *mt_list_text_line(const struct mt_list_text *t, uint32_t i, size_t *out_bytes);
 
+/* Puts `line` (its newline left out; `bytes` 0 = no line) in the place of the lines [first,
+ * old_end), which are one at most. False = no room, nothing changed. */
+bool mt_list_text_replace(struct mt_list_text *t, uint32_t first, uint32_t old_end,
+                          const char *line, size_t bytes);
+
 /* The next text is a first one again. */
 void mt_list_text_forget(struct mt_list_text *t);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/os/os.h"
 #include "source/linux/maps.h"
 #include "source/linux/region_list.h"
 #include "source/linux/smaps.h"
@@ -114,6 +115,7 @@ static bool take_difference(struct mt_linux_source *s, const struct mt_list_diff
 /* What `out` holds must be what the text before said, place by place; else it is forgotten. */
 static int read_text(struct mt_linux_source *s, struct mt_snapshot *out, bool *out_done)
 {
+    int64_t begun_ns = mt_os_monotonic_ns(), begun_cpu_ns = mt_os_thread_cpu_ns();
     struct mt_list_difference d;
     int error;
 
@@ -126,8 +128,10 @@ static int read_text(struct mt_linux_source *s, struct mt_snapshot *out, bool *o
         return error == TRACER_ELIMIT ? TRACER_OK : error;
     *out_done = true;
     mt_region_list_finish(out, s->lowest_address);
-    if (!out->flags && out->n_regions == s->text.n_lines)
+    if (!out->flags && out->n_regions == s->text.n_lines) {
         s->told = out;
+        mt_follow_begin(&s->follow, out, begun_ns, mt_os_thread_cpu_ns() - begun_cpu_ns);
+    }
     return TRACER_OK;
 }
 
@@ -223,6 +227,13 @@ static void forget_pages(struct mt_snapshot *s)
             s->regions[i].pages = (struct mt_pages){.known = 0};
 }
 
+/* What only smaps tells of mappings that stand as they did when it was read. */
+static void add_what_is_known(struct mt_linux_source *s, struct mt_snapshot *out)
+{
+    mark_hugetlb(s, out);
+    mt_kept_flags_pass(s->kept_flags, out);
+}
+
 int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)
 {
     struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
@@ -237,7 +248,17 @@ int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)
     s->seen = true;
     if (!pages)
         forget_pages(out);
-    mark_hugetlb(s, out);
-    mt_kept_flags_pass(s->kept_flags, out);
+    add_what_is_known(s, out);
     return TRACER_OK;
+}
+
+bool mt_linux_follow(struct mt_source *source, struct mt_snapshot *out)
+{
+    struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
+
+    if (!s->live || s->told != out ||
+        !mt_follow_list(&s->follow, s->maps, out, &s->text, s->lines.buffer, s->lines.capacity))
+        return false;
+    add_what_is_known(s, out);
+    return true;
 }

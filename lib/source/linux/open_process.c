@@ -40,6 +40,7 @@ static int count_pages(struct mt_source *source, const struct mt_snapshot *snaps
 static const struct mt_source_ops ops = {
     .counters = mt_linux_counters,
     .list = mt_linux_list,
+    .follow = mt_linux_follow,
     .count = count_pages,
     .close = mt_linux_close,
 };

@@ -16,28 +16,32 @@
 #include "base/os/os.h"
 #include "source/linux/status.h"
 
-static int read_status(struct mt_linux_source *s, int fd, struct mt_counters *out)
+static int read_status(struct mt_linux_source *s, int fd, struct mt_counters *out,
+                       struct mt_sizes *sizes)
 {
     const char *line;
     size_t n;
     int got;
 
     mt_lines_start(&s->lines, fd, MT_LINES_BUFFER_BYTES, NULL);
-    while ((got = mt_lines_next(&s->lines, &line, &n)) > 0)
+    while ((got = mt_lines_next(&s->lines, &line, &n)) > 0) {
         mt_status_line(line, n, out);
+        mt_sizes_line(line, n, sizes);
+    }
     return got;
 }
 
 /* A leader that has ended has no memory lines; a thread that lives has the process's. What the
  * leader said of itself stays. */
-static int complete_status(struct mt_linux_source *s, struct mt_counters *out)
+static int complete_status(struct mt_linux_source *s, struct mt_counters *out,
+                           struct mt_sizes *sizes)
 {
     struct mt_counters task = {.known = 0};
     int error;
 
     if (mt_status_knows(out, MT_COUNTER_VM_SIZE) || s->task_status < 0)
         return TRACER_OK;
-    error = read_status(s, s->task_status, &task);
+    error = read_status(s, s->task_status, &task, sizes);
     for (unsigned c = 0; c < MT_COUNTER_CAPACITY && !error; c++)
         if (mt_status_knows(&task, (enum mt_counter)c) && !mt_status_knows(out, (enum mt_counter)c))
             mt_status_set(out, (enum mt_counter)c, task.value[c]);
@@ -86,10 +90,12 @@ int mt_linux_counters(struct mt_source *source, struct mt_counters *out)
 {
     struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
     struct mt_counters counters = {.known = 0};
-    int error = s->status < 0 ? TRACER_OK : read_status(s, s->status, &counters);
+    struct mt_sizes sizes = {.known = 0};
+    int error = s->status < 0 ? TRACER_OK : read_status(s, s->status, &counters, &sizes);
 
     if (!error)
-        error = complete_status(s, &counters);
+        error = complete_status(s, &counters, &sizes);
+    mt_follow_sizes(&s->follow, &sizes);
     if (error)
         return error;
     if (s->live && !s->pid)
