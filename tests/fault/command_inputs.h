@@ -55,17 +55,6 @@ static const struct command commands[] = {
     {"finish cut.db", "cut.db", true, "cut.db-shm cut.db-journal cut.db-shm "},
 };
 
-/* Those that ask most, of a file so small that each of their allocations can fail. */
-static const struct command dear[] = {
-    {"steps few.db", "few.db", false, ""},
-    {"steps few.db --json", "few.db", false, ""},
-    {"spikes few.db", "few.db", false, ""},
-    {"spikes few.db --json", "few.db", false, ""},
-    {"export few.db --json", "few.db", false, ""},
-    {"export few.db --perfetto", "few.db", false, ""},
-    {"report few.db", "few.db", false, ""},
-};
-
 /* ---- files ---- */
 
 struct input {
@@ -175,12 +164,6 @@ static const char calls[] =
     "1);"
     "UPDATE level SET ws = ws + 90000000 WHERE run = 2 AND type = 7 AND sample BETWEEN 30 AND 32";
 
-/* To the first of its steps, of three types. */
-static const char few[] = "DELETE FROM sample WHERE id > 16; DELETE FROM level WHERE sample > 16 "
-                          "OR type NOT IN (1, 4, 7);"
-                          "DELETE FROM region WHERE first_sample > 16; DELETE FROM mark WHERE id > "
-                          "3; DELETE FROM counter;";
-
 static const char another[] = "UPDATE run SET uuid = 'other' || id, pid = pid + 1000";
 
 /* What a recorder that was killed leaves: an open run, and its last commit in the -wal. */
@@ -213,15 +196,12 @@ static void make_inputs(void)
     recording_make();
     folder_write("r.db", recording, recording_bytes);
     change_file("r.db", calls);
-    folder_write("few.db", recording, recording_bytes);
-    change_file("few.db", few);
     folder_write("other.db", recording, recording_bytes);
     change_file("other.db", another);
     leave_cut_file();
     folder_write("s.csv", series, sizeof(series) - 1);
     folder_write("m.csv", "1500000000,first\n2500000000,second\n", 36);
     keep_input("r.db");
-    keep_input("few.db");
     keep_input("other.db");
     keep_input("cut.db");
     keep_input("cut.db-wal");
