@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "support/touched.h"
 #include "base/os/os.h"
@@ -232,6 +233,80 @@ static void equal_and_opposite_changes_are_bounded_by_time(void **state)
     munmap(to, 8 * page);
 }
 
+/* ---- another process, which calls itself by exec at each byte it is sent ---- */
+
+static int be_another(char *self)
+{
+    char byte = 'r';
+
+    if (write(STDOUT_FILENO, &byte, 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
+        return 1;
+    execl("/proc/self/exe", self, "another", (char *)NULL);
+    return 1;
+}
+
+static uint32_t start_another(int *out_to, int *out_from)
+{
+    int to[2], from[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(to) | pipe(from), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        close(to[1]);
+        execl("/proc/self/exe", "test_follow", "another", (char *)NULL);
+        _exit(1);
+    }
+    assert_true(pid > 0);
+    close(to[0]);
+    close(from[1]);
+    *out_to = to[1];
+    *out_from = from[0];
+    return (uint32_t)pid;
+}
+
+static void wait_for_it(uint32_t pid, int from)
+{
+    char path[64], byte, state = '?';
+
+    assert_int_equal(read(from, &byte, 1), 1);
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    while (state != 'S') { /* it waits for the next byte */
+        FILE *f = fopen(path, "r");
+
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%*d %*s %c", &state), 1);
+        fclose(f);
+    }
+}
+
+static void a_program_that_calls_itself(void **state)
+{
+    struct mt_source *own = source, *own_second = second;
+    int to, from;
+    uint32_t pid = start_another(&to, &from);
+
+    (void)state;
+    wait_for_it(pid, from);
+    assert_int_equal(mt_source_open_process(pid, &source), TRACER_OK);
+    assert_int_equal(mt_source_open_process(pid, &second), TRACER_OK);
+    read_surely();
+    assert_true(follow());
+    assert_right();
+    assert_int_equal(write(to, "x", 1), 1);
+    wait_for_it(pid, from);
+    assert_refused();
+    close(to);
+    close(from);
+    waitpid((pid_t)pid, NULL, 0);
+    source->ops->close(source);
+    second->ops->close(second);
+    source = own;
+    second = own_second;
+}
+
 /* Of each block another size, so that no two changes cancel out. */
 static void any_changes(void **state)
 {
@@ -337,7 +412,7 @@ static int close_lists(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sizes_of_status),
@@ -349,8 +424,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_came_beside_the_list_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_kernel_that_cannot_be_asked, begin, end),
         cmocka_unit_test_setup_teardown(equal_and_opposite_changes_are_bounded_by_time, begin, end),
+        cmocka_unit_test_setup_teardown(a_program_that_calls_itself, begin, end),
         cmocka_unit_test_setup_teardown(any_changes, begin, end),
     };
 
+    if (argc > 1)
+        return be_another(argv[0]);
     return cmocka_run_group_tests(tests, open_lists, close_lists);
 }
