@@ -127,6 +127,22 @@ static void growth_at_either_end(void **state)
     assert_followed();
 }
 
+/* [vsyscall] is of the size and the rights of a page of code that went. */
+static void what_is_outside_is_never_lost(void **state)
+{
+    char *p = map(8, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        read_surely();
+        munmap(p + (7 - i) * page, page);
+        if (!follow())
+            list(false);
+        assert_right();
+    }
+    munmap(p, 5 * page);
+}
+
 static void the_brk_area(void **state)
 {
     (void)state;
@@ -418,6 +434,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_sizes_of_status),
         cmocka_unit_test_setup_teardown(each_kind_of_mapping, begin, end),
         cmocka_unit_test_setup_teardown(growth_at_either_end, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_outside_is_never_lost, begin, end),
         cmocka_unit_test_setup_teardown(the_brk_area, begin, end),
         cmocka_unit_test_setup_teardown(a_path_with_a_newline, begin, end),
         cmocka_unit_test_setup_teardown(more_than_one_change_is_refused, begin, end),
