@@ -203,7 +203,7 @@ static void what_came_beside_the_list_is_refused(void **state)
     assert_false(source->ops->follow(source, &s)); /* the sizes are of before it */
     read_surely();
     b = map_anonymous(12);
-    of(source)->follow.read_ns -= INT64_C(11) * 1000000000;
+    s.keep_until_ns = mt_os_monotonic_ns();
     assert_refused();
     list(true); /* smaps: not the list whose text is kept */
     assert_false(follow());
@@ -243,8 +243,7 @@ static void equal_and_opposite_changes_are_bounded_by_time(void **state)
     to = mremap(from, 8 * page, 8 * page, MREMAP_MAYMOVE | MREMAP_FIXED, space + 32 * page);
     assert_true(to == space + 32 * page);
     assert_true(follow());
-    of(source)->follow.read_ns -= INT64_C(151) * 1000000;
-    of(source)->follow.cost_ns = 100000; /* a short list */
+    s.keep_until_ns = mt_os_monotonic_ns();
     assert_refused();
     munmap(to, 8 * page);
 }

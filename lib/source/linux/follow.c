@@ -4,7 +4,7 @@
  * the difference. Called by listing.c, for looks at what changed in a process whose list is long.
  * Must not guess: sums that do not add up to the byte, in each kind, mean that the list is read.
  * What it cannot see are equal and opposite changes within a kind, rights to read and names, for a
- * while that is_young() bounds; where resident memory does not add up either the sampler has the
+ * while that keep_ns() bounds; where resident memory does not add up either the sampler has the
  * list read at once.
  * Uses: mapping_query.c; VmSize, VmData, VmStk, VmExe, VmLib, VmLck, Threads of /proc/PID/status.
  */
@@ -67,13 +67,19 @@ static bool are_equal(const struct mt_sizes *a, const struct mt_sizes *b)
            !memcmp(a->value, b->value, sizeof(a->value));
 }
 
-void mt_follow_begin(struct mt_follow *f, const struct mt_snapshot *list, int64_t begun_ns,
+static int64_t keep_ns(int64_t cost_ns)
+{
+    if (cost_ns > LONGEST_NS / READ_SHARE)
+        return LONGEST_NS;
+    return cost_ns * READ_SHARE > SHORTEST_NS ? cost_ns * READ_SHARE : SHORTEST_NS;
+}
+
+void mt_follow_begin(struct mt_follow *f, struct mt_snapshot *list, int64_t begun_ns,
                      int64_t cost_ns)
 {
     f->then = f->now;
     f->list = list;
-    f->read_ns = begun_ns;
-    f->cost_ns = cost_ns;
+    list->keep_until_ns = begun_ns + keep_ns(cost_ns);
     f->sure = false;
 }
 
@@ -253,18 +259,12 @@ static bool replace(struct search *s, struct mt_list_text *text, char *line, siz
     return true;
 }
 
-static bool is_young(const struct mt_follow *f)
-{
-    int64_t age = mt_os_monotonic_ns() - f->read_ns;
-
-    return age < SHORTEST_NS || (age < LONGEST_NS && age / READ_SHARE < f->cost_ns);
-}
-
 static bool may_be_followed(const struct mt_follow *f, const struct mt_snapshot *list,
                             const struct mt_list_text *text)
 {
     return f->list == list && f->sure && f->now.known == ALL_KNOWN &&
-           text->n_lines == list->n_regions && !list->flags && is_young(f);
+           text->n_lines == list->n_regions && !list->flags &&
+           mt_os_monotonic_ns() < list->keep_until_ns;
 }
 
 /* Sizes that no single mapping of an ordinary kind moves. */
