@@ -3,9 +3,10 @@
  * In: the list, the sizes of then and of now. Out: the list, with the one mapping that accounts for
  * the difference. Called by listing.c, for looks at what changed in a process whose list is long.
  * Must not guess: sums that do not add up to the byte, in each kind, mean that the list is read.
- * What it cannot see are equal and opposite changes within a kind, rights to read and names, for a
- * while that keep_ns() bounds; where resident memory does not add up either the sampler has the
- * list read at once.
+ * What it cannot see are equal and opposite changes within a kind, names, advice that splits a
+ * mapping, and rights that no sum hangs on (to read; to execute what is writable; to write what is
+ * shared; any of what grows down), for a while that keep_ns() bounds; where resident memory does
+ * not add up either the sampler has the list read at once.
  * Uses: mapping_query.c; VmSize, VmData, VmStk, VmExe, VmLib, VmLck, Threads of /proc/PID/status.
  */
 #include "source/linux/follow.h"
