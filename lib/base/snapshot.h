@@ -12,9 +12,10 @@ struct mt_snapshot {
     struct mt_region *regions;
     uint32_t n_regions;
     uint32_t capacity;
-    uint32_t n_wanted; /* places that the list would have needed, 0 = not known; see TRUNCATED */
-    uint32_t flags;             /* MT_SAMPLE_TORN, _TRUNCATED, _NO_PAGES, _REJECTED */
-    uint32_t n_rejected;        /* lines not understood */
+    uint32_t n_wanted;   /* places that the list would have needed, 0 = not known; see TRUNCATED */
+    uint32_t flags;      /* MT_SAMPLE_TORN, _TRUNCATED, _NO_PAGES, _REJECTED */
+    uint32_t n_rejected; /* lines not understood */
+    int64_t keep_until_ns;      /* monotonic: until then the source may follow it; 0 = may not */
     uint64_t space_base;        /* lowest and … */
     uint64_t space_end;         /* … highest (exclusive) address a program may map */
     struct mt_strings *strings; /* where names go */

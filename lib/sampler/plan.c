@@ -61,13 +61,20 @@ static bool full_is_due(const struct mt_plan_input *in)
     return age >= FULL_AGE_NS && mt_plan_may_be_full(age, in->full_cost_ns);
 }
 
+/* Of a list that was kept the sums do not say all: it is read in time also where the host fell
+ * silent. */
+static bool list_is_due(const struct mt_plan_input *in)
+{
+    return in->now_ns - in->last_list_ns >= LIST_AGE_NS ||
+           (in->list_due_ns && in->now_ns >= in->list_due_ns);
+}
+
 static enum mt_depth by_what_moved(const struct mt_plan_input *in)
 {
     if (in->wants_flags && !in->no_pages &&
         mt_plan_may_be_full(in->now_ns - in->last_full_ns, in->full_cost_ns))
         return MT_DEPTH_FULL;
-    if (!in->left && in->now_ns - in->last_list_ns < LIST_AGE_NS &&
-        counters_equal(in->before, in->now))
+    if (!in->left && !list_is_due(in) && counters_equal(in->before, in->now))
         return MT_DEPTH_COUNTERS;
     if (in->cannot_count || full_is_due(in))
         return MT_DEPTH_FULL;

@@ -15,6 +15,7 @@ struct mt_plan_input {
     bool cannot_count;     /* pages can be had from smaps only */
     int64_t now_ns;        /* monotonic */
     int64_t last_list_ns;  /* when the list was read last */
+    int64_t list_due_ns;   /* the last look kept the list, which may be kept until then; or 0 */
     int64_t last_whole_ns; /* when all pages were counted last */
     int64_t last_full_ns;  /* when smaps was read last */
     int64_t full_cost_ns;  /* what that cost */

@@ -47,6 +47,7 @@ struct mt_work {
     uint64_t count_from; /* address where counting was stopped last */
     int64_t credit_ns;   /* see mt_plan_credit() */
     int64_t measured_ns; /* when the last tick ended, 0 = there was none */
+    int64_t list_due_ns; /* see struct mt_plan_input */
     int64_t last_list_ns, last_whole_ns, last_full_ns, full_cost_ns;
     int64_t last_allocator_ns, allocator_cost_ns;
     int64_t last_cpu_ns;     /* of the thread at the end of the last tick */

@@ -31,6 +31,7 @@ static enum mt_depth plan(const struct tracer *t, const struct mt_tick_request *
         .cannot_count = w->cannot_count,
         .now_ns = now_ns,
         .last_list_ns = w->last_list_ns,
+        .list_due_ns = w->list_due_ns,
         .last_whole_ns = w->last_whole_ns,
         .last_full_ns = w->last_full_ns,
         .full_cost_ns = w->full_cost_ns,
@@ -137,7 +138,8 @@ static void remember(struct mt_work *w, const struct mt_sample *sample, int64_t 
 {
     enum mt_depth depth = (enum mt_depth)sample->depth;
 
-    if (!(sample->flags & MT_SAMPLE_LIST_KEPT))
+    w->list_due_ns = sample->flags & MT_SAMPLE_LIST_KEPT ? w->snapshot.keep_until_ns : 0;
+    if (!w->list_due_ns)
         w->last_list_ns = begun_ns;
     if (depth >= MT_DEPTH_WHOLE)
         w->last_whole_ns = begun_ns;

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "support/touched.h"
 #include "base/os/os.h"
@@ -126,6 +127,22 @@ static void growth_at_either_end(void **state)
     assert_followed();
 }
 
+/* [vsyscall] is of the size and the rights of a page of code that went. */
+static void what_is_outside_is_never_lost(void **state)
+{
+    char *p = map(8, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        read_surely();
+        munmap(p + (7 - i) * page, page);
+        if (!follow())
+            list(false);
+        assert_right();
+    }
+    munmap(p, 5 * page);
+}
+
 static void the_brk_area(void **state)
 {
     (void)state;
@@ -186,7 +203,7 @@ static void what_came_beside_the_list_is_refused(void **state)
     assert_false(source->ops->follow(source, &s)); /* the sizes are of before it */
     read_surely();
     b = map_anonymous(12);
-    of(source)->follow.read_ns -= INT64_C(11) * 1000000000;
+    s.keep_until_ns = mt_os_monotonic_ns();
     assert_refused();
     list(true); /* smaps: not the list whose text is kept */
     assert_false(follow());
@@ -226,10 +243,83 @@ static void equal_and_opposite_changes_are_bounded_by_time(void **state)
     to = mremap(from, 8 * page, 8 * page, MREMAP_MAYMOVE | MREMAP_FIXED, space + 32 * page);
     assert_true(to == space + 32 * page);
     assert_true(follow());
-    of(source)->follow.read_ns -= INT64_C(151) * 1000000;
-    of(source)->follow.cost_ns = 100000; /* a short list */
+    s.keep_until_ns = mt_os_monotonic_ns();
     assert_refused();
     munmap(to, 8 * page);
+}
+
+/* ---- another process, which calls itself by exec at each byte it is sent ---- */
+
+static int be_another(char *self)
+{
+    char byte = 'r';
+
+    if (write(STDOUT_FILENO, &byte, 1) != 1 || read(STDIN_FILENO, &byte, 1) != 1)
+        return 1;
+    execl("/proc/self/exe", self, "another", (char *)NULL);
+    return 1;
+}
+
+static uint32_t start_another(int *out_to, int *out_from)
+{
+    int to[2], from[2];
+    pid_t pid;
+
+    assert_int_equal(pipe(to) | pipe(from), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(to[0], STDIN_FILENO);
+        dup2(from[1], STDOUT_FILENO);
+        close(to[1]);
+        execl("/proc/self/exe", "test_follow", "another", (char *)NULL);
+        _exit(1);
+    }
+    assert_true(pid > 0);
+    close(to[0]);
+    close(from[1]);
+    *out_to = to[1];
+    *out_from = from[0];
+    return (uint32_t)pid;
+}
+
+static void wait_for_it(uint32_t pid, int from)
+{
+    char path[64], byte, state = '?';
+
+    assert_int_equal(read(from, &byte, 1), 1);
+    snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+    while (state != 'S') { /* it waits for the next byte */
+        FILE *f = fopen(path, "r");
+
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%*d %*s %c", &state), 1);
+        fclose(f);
+    }
+}
+
+static void a_program_that_calls_itself(void **state)
+{
+    struct mt_source *own = source, *own_second = second;
+    int to, from;
+    uint32_t pid = start_another(&to, &from);
+
+    (void)state;
+    wait_for_it(pid, from);
+    assert_int_equal(mt_source_open_process(pid, &source), TRACER_OK);
+    assert_int_equal(mt_source_open_process(pid, &second), TRACER_OK);
+    read_surely();
+    assert_true(follow());
+    assert_right();
+    assert_int_equal(write(to, "x", 1), 1);
+    wait_for_it(pid, from);
+    assert_refused();
+    close(to);
+    close(from);
+    waitpid((pid_t)pid, NULL, 0);
+    source->ops->close(source);
+    second->ops->close(second);
+    source = own;
+    second = own_second;
 }
 
 /* Of each block another size, so that no two changes cancel out. */
@@ -337,20 +427,24 @@ static int close_lists(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sizes_of_status),
         cmocka_unit_test_setup_teardown(each_kind_of_mapping, begin, end),
         cmocka_unit_test_setup_teardown(growth_at_either_end, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_outside_is_never_lost, begin, end),
         cmocka_unit_test_setup_teardown(the_brk_area, begin, end),
         cmocka_unit_test_setup_teardown(a_path_with_a_newline, begin, end),
         cmocka_unit_test_setup_teardown(more_than_one_change_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(what_came_beside_the_list_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(a_kernel_that_cannot_be_asked, begin, end),
         cmocka_unit_test_setup_teardown(equal_and_opposite_changes_are_bounded_by_time, begin, end),
+        cmocka_unit_test_setup_teardown(a_program_that_calls_itself, begin, end),
         cmocka_unit_test_setup_teardown(any_changes, begin, end),
     };
 
+    if (argc > 1)
+        return be_another(argv[0]);
     return cmocka_run_group_tests(tests, open_lists, close_lists);
 }

@@ -43,6 +43,15 @@ static void nothing_moved(void **state)
     assert_int_equal(plan(), MT_DEPTH_COUNTERS);
 }
 
+static void a_list_that_was_kept_is_read_in_time(void **state)
+{
+    (void)state;
+    in.list_due_ns = in.now_ns + 1;
+    assert_int_equal(plan(), MT_DEPTH_COUNTERS);
+    in.list_due_ns = in.now_ns;
+    assert_int_equal(plan(), MT_DEPTH_PAGES);
+}
+
 static void one_fault_is_looked_at(void **state)
 {
     (void)state;
@@ -172,6 +181,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_moved, begin),
+        cmocka_unit_test_setup(a_list_that_was_kept_is_read_in_time, begin),
         cmocka_unit_test_setup(what_is_left_is_gone_on_with, begin),
         cmocka_unit_test_setup(flags_that_are_wanted_are_had_where_they_are_cheap, begin),
         cmocka_unit_test_setup(a_dear_look_waits, begin),

@@ -163,31 +163,45 @@ static uint64_t resident_of(enum mt_type type)
     return (uint64_t)t->levels.type[type].value[MT_COLUMN_WS];
 }
 
-static void one_mapping_needs_no_list(void **state)
+/* Looks until the list is one that may be kept, at the host's silence. False: it never is, for want
+ * of PROCMAP_QUERY, or under a sanitizer. */
+static bool list_may_be_kept(void)
 {
-    uint64_t size, resident;
-    char *p;
-
-    (void)state;
     tick(MT_DEPTH_FULL);
     tick(MT_DEPTH_PAGES);
     assert_false(is_kept());
-    tick(MT_DEPTH_PAGES);
-    if (!is_kept())
-        skip(); /* no PROCMAP_QUERY, or the sizes moved under a sanitizer */
-    size = bytes_of(MT_TYPE_PRIVATE);
-    resident = resident_of(MT_TYPE_PRIVATE);
-    p = map_bytes(5 * MIB);
-    memset(p, 1, 3 * MIB);
-    tick(MT_DEPTH_PAGES);
-    assert_true(is_kept());
-    assert_int_equal(type_at(p), MT_TYPE_PRIVATE);
-    assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size + 5 * MIB);
-    assert_int_equal(resident_of(MT_TYPE_PRIVATE), resident + 3 * MIB);
-    munmap(p, 5 * MIB);
-    tick(MT_DEPTH_WHOLE);
-    assert_false(is_kept());
-    assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size);
+    for (int i = 0; i < 20 && !is_kept(); i++)
+        tick(MT_DEPTH_PAGES);
+    return is_kept();
+}
+
+/* A page of our own that came in between has the list read, so one of several must be kept. */
+static void one_mapping_needs_no_list(void **state)
+{
+    int n_kept = 0;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        uint64_t size, resident;
+        char *p;
+
+        if (!list_may_be_kept())
+            skip();
+        size = bytes_of(MT_TYPE_PRIVATE);
+        resident = resident_of(MT_TYPE_PRIVATE);
+        p = map_bytes(5 * MIB);
+        memset(p, 1, 3 * MIB);
+        tick(MT_DEPTH_PAGES);
+        n_kept += is_kept();
+        assert_int_equal(type_at(p), MT_TYPE_PRIVATE);
+        assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size + 5 * MIB);
+        assert_int_equal(resident_of(MT_TYPE_PRIVATE), resident + 3 * MIB);
+        munmap(p, 5 * MIB);
+        tick(MT_DEPTH_WHOLE);
+        assert_false(is_kept());
+        assert_int_equal(bytes_of(MT_TYPE_PRIVATE), size);
+    }
+    assert_true(n_kept > 0);
 }
 
 /* The sizes are what they were; what is resident is not. */
@@ -202,10 +216,7 @@ static void a_kept_list_that_is_wrong_is_read(void **state)
     assert_true(mmap(from, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
                      -1, 0) == from);
     memset(from, 1, MIB);
-    tick(MT_DEPTH_FULL);
-    tick(MT_DEPTH_PAGES);
-    tick(MT_DEPTH_PAGES);
-    if (!is_kept())
+    if (!list_may_be_kept())
         skip();
     resident = resident_of(MT_TYPE_PRIVATE);
     assert_true(mremap(from, 4 * MIB, 4 * MIB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
@@ -215,6 +226,41 @@ static void a_kept_list_that_is_wrong_is_read(void **state)
     assert_int_equal(type_at(to), MT_TYPE_PRIVATE);
     assert_int_equal(resident_of(MT_TYPE_PRIVATE), resident + 2 * MIB);
     munmap(to, 4 * MIB);
+}
+
+static char *map_of(int protection, int sharing)
+{
+    char *p = mmap(NULL, 5 * MIB, protection, sharing | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(p != MAP_FAILED);
+    return p;
+}
+
+/* Of one size, and of kinds that no sum tells apart; then the host does nothing at all. */
+static void a_silent_host_is_told_what_no_sum_shows(void **state)
+{
+    char *block = map_of(PROT_READ, MAP_PRIVATE), *p = map_bytes(MIB);
+    uint64_t before;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        if (!list_may_be_kept())
+            skip();
+        before = bytes_of(MT_TYPE_SHAREABLE);
+        munmap(block, 5 * MIB);
+        block = map_of(PROT_READ | PROT_WRITE, MAP_SHARED);
+        p[(size_t)i * page] = 1;
+        tick(MT_DEPTH_PAGES);
+        for (int j = 0; j < 40 && bytes_of(MT_TYPE_SHAREABLE) == before; j++) {
+            usleep(50000);
+            tick(MT_DEPTH_COUNTERS);
+        }
+        assert_int_equal(bytes_of(MT_TYPE_SHAREABLE), before + 5 * MIB);
+        munmap(block, 5 * MIB);
+        block = map_of(PROT_READ, MAP_PRIVATE);
+    }
+    munmap(block, 5 * MIB);
+    munmap(p, MIB);
 }
 
 /* ---- more names than there is room for ---- */
@@ -294,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stack_is_one_at_every_depth, begin, end),
         cmocka_unit_test_setup_teardown(one_mapping_needs_no_list, begin, end),
         cmocka_unit_test_setup_teardown(a_kept_list_that_is_wrong_is_read, begin, end),
+        cmocka_unit_test_setup_teardown(a_silent_host_is_told_what_no_sum_shows, begin, end),
         cmocka_unit_test_setup_teardown(types_need_no_room_for_names, begin, end),
     };
 

@@ -52,6 +52,7 @@ static int write_all(struct mt_vfs_file *f, const char *from, int bytes, sqlite3
             return failed(f, SQLITE_IOERR_WRITE);
         done += (int)n;
     }
+    f->written_to = at + bytes;
     return SQLITE_OK;
 }
 
@@ -101,6 +102,13 @@ static int vfs_read(sqlite3_file *file, void *to, int bytes, sqlite3_int64 at)
     return done == bytes ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
+/* A head in the middle of the log gets another checksum, when a page that was already there was
+ * written again: no page comes behind it, and it may be the last write before the commit. */
+static bool is_to_be_held(const struct mt_vfs_file *f, int bytes, sqlite3_int64 at)
+{
+    return f->is_log && bytes <= MT_VFS_HEAD_BYTES && at == f->written_to;
+}
+
 static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 at)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
@@ -112,7 +120,7 @@ static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_in
         return write_all(f, f->held, held + bytes, f->held_at);
     }
     error = write_held(f);
-    if (error || !f->is_log || bytes > MT_VFS_HEAD_BYTES)
+    if (error || !is_to_be_held(f, bytes, at))
         return error ? error : write_all(f, from, bytes, at);
     memcpy(f->held, from, (size_t)bytes);
     f->n_held = bytes;
@@ -296,6 +304,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->path = path;
     f->page_bytes = (int)mt_os_page_bytes();
     f->sync_folder = s.st_size == 0;
+    f->written_to = -1;
     f->is_log = (flags & SQLITE_OPEN_WAL) != 0;
     f->delete_at_end = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
     f->base.pMethods = &methods;

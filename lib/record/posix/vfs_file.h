@@ -10,7 +10,7 @@
 
 #define MT_SHM_REGIONS 256
 
-/* SQLite writes a log frame by frame, each as a head and a page. */
+/* SQLite appends to a log frame by frame, each as a head and a page. */
 #define MT_VFS_HEAD_BYTES 32
 #define MT_VFS_PAGE_BYTES 4096
 
@@ -27,9 +27,10 @@ struct mt_vfs_file {
     const char *path; /* SQLite keeps it while the file is open */
     int shm_fd;       /* the -shm file, -1 = not open */
     void *shm[MT_SHM_REGIONS];
-    int n_shm, shm_bytes; /* regions mapped, size of one */
-    int page_bytes;       /* the kernel's */
-    int n_held;           /* bytes of a log's head that wait for its page, 0 = none … */
+    int n_shm, shm_bytes;     /* regions mapped, size of one */
+    int page_bytes;           /* the kernel's */
+    sqlite3_int64 written_to; /* where the last write ended, -1 = none did */
+    int n_held;               /* bytes of a log's head that wait for its page, 0 = none … */
     sqlite3_int64 held_at;
     char held[MT_VFS_HEAD_BYTES + MT_VFS_PAGE_BYTES]; /* … and room for both */
 };

@@ -3,9 +3,10 @@
  * In: the list, the sizes of then and of now. Out: the list, with the one mapping that accounts for
  * the difference. Called by listing.c, for looks at what changed in a process whose list is long.
  * Must not guess: sums that do not add up to the byte, in each kind, mean that the list is read.
- * What it cannot see are equal and opposite changes within a kind, rights to read and names, for a
- * while that is_young() bounds; where resident memory does not add up either the sampler has the
- * list read at once.
+ * What it cannot see are equal and opposite changes within a kind, names, advice that splits a
+ * mapping, and rights that no sum hangs on (to read; to execute what is writable; to write what is
+ * shared; any of what grows down), for a while that keep_ns() bounds; where resident memory does
+ * not add up either the sampler has the list read at once.
  * Uses: mapping_query.c; VmSize, VmData, VmStk, VmExe, VmLib, VmLck, Threads of /proc/PID/status.
  */
 #include "source/linux/follow.h"
@@ -67,13 +68,19 @@ static bool are_equal(const struct mt_sizes *a, const struct mt_sizes *b)
            !memcmp(a->value, b->value, sizeof(a->value));
 }
 
-void mt_follow_begin(struct mt_follow *f, const struct mt_snapshot *list, int64_t begun_ns,
+static int64_t keep_ns(int64_t cost_ns)
+{
+    if (cost_ns > LONGEST_NS / READ_SHARE)
+        return LONGEST_NS;
+    return cost_ns * READ_SHARE > SHORTEST_NS ? cost_ns * READ_SHARE : SHORTEST_NS;
+}
+
+void mt_follow_begin(struct mt_follow *f, struct mt_snapshot *list, int64_t begun_ns,
                      int64_t cost_ns)
 {
     f->then = f->now;
     f->list = list;
-    f->read_ns = begun_ns;
-    f->cost_ns = cost_ns;
+    list->keep_until_ns = begun_ns + keep_ns(cost_ns);
     f->sure = false;
 }
 
@@ -192,16 +199,16 @@ static bool find_added(struct search *s)
     return false;
 }
 
-/* Looks whether region `i` is gone, or has lost an end. */
+/* Looks whether region `i` is gone, or has lost an end. Where there is nothing, nor above it, it
+ * may be [vsyscall]: in the list, in no sum, and found by no question. */
 static bool look_at(struct search *s, uint32_t i)
 {
     const struct mt_region *old = &s->list->regions[i];
     struct mt_region r;
-    int got = mt_mapping_query(s->maps, old->base, &r);
 
-    if (got < 0)
+    if (mt_mapping_query(s->maps, old->base, &r) != 1)
         return false;
-    if (got == 0 || r.base >= old->end)
+    if (r.base >= old->end)
         return accounts(s, i, i + 1, NULL);
     return r.base >= old->base && r.end <= old->end && accounts(s, i, i + 1, &r);
 }
@@ -253,18 +260,12 @@ static bool replace(struct search *s, struct mt_list_text *text, char *line, siz
     return true;
 }
 
-static bool is_young(const struct mt_follow *f)
-{
-    int64_t age = mt_os_monotonic_ns() - f->read_ns;
-
-    return age < SHORTEST_NS || (age < LONGEST_NS && age / READ_SHARE < f->cost_ns);
-}
-
 static bool may_be_followed(const struct mt_follow *f, const struct mt_snapshot *list,
                             const struct mt_list_text *text)
 {
     return f->list == list && f->sure && f->now.known == ALL_KNOWN &&
-           text->n_lines == list->n_regions && !list->flags && is_young(f);
+           text->n_lines == list->n_regions && !list->flags &&
+           mt_os_monotonic_ns() < list->keep_until_ns;
 }
 
 /* Sizes that no single mapping of an ordinary kind moves. */

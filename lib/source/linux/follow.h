@@ -35,13 +35,12 @@ struct mt_follow {
     struct mt_sizes now;            /* when the counters were read last */
     struct mt_sizes then;           /* when `list` was right */
     const struct mt_snapshot *list; /* NULL = none may be followed */
-    int64_t read_ns;                /* when it was read … */
-    int64_t cost_ns;                /* … and what that cost */
     bool sure;                      /* `now` was read again behind it, and was `then` */
 };
 
-/* `list` was read whole, from `begun_ns` (monotonic) on, and took `cost_ns` of CPU time. */
-void mt_follow_begin(struct mt_follow *f, const struct mt_snapshot *list, int64_t begun_ns,
+/* `list` was read whole, from `begun_ns` (monotonic) on, and took `cost_ns` of CPU time: until when
+ * it may be followed is told in it. */
+void mt_follow_begin(struct mt_follow *f, struct mt_snapshot *list, int64_t begun_ns,
                      int64_t cost_ns);
 
 /* The counters were read. */

@@ -3,13 +3,14 @@
  * In: kept descriptors. Out: regions, with page counts when asked for and told.
  * Called as an operation of the source. Must not take an empty list for a process without memory:
  * it is what the kernel prints when the thread that was asked has ended.
- * Uses: /proc/PID/maps, smaps (VmFlags since 3.8). */
+ * Uses: /proc/PID/maps, smaps (VmFlags since 3.8); mapping_query.c. */
 #include "source/linux/linux_source.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "base/os/os.h"
+#include "source/linux/mapping_query.h"
 #include "source/linux/maps.h"
 #include "source/linux/region_list.h"
 #include "source/linux/smaps.h"
@@ -252,11 +253,20 @@ int mt_linux_list(struct mt_source *source, struct mt_snapshot *out, bool pages)
     return TRACER_OK;
 }
 
+/* exec leaves the descriptor with the memory that went, and the sizes of a program that calls
+ * itself may be what they were. */
+static bool has_memory(const struct mt_linux_source *s)
+{
+    struct mt_region lowest;
+
+    return s->pid == 0 || mt_mapping_query(s->maps, 0, &lowest) == 1;
+}
+
 bool mt_linux_follow(struct mt_source *source, struct mt_snapshot *out)
 {
     struct mt_linux_source *s = (struct mt_linux_source *)(void *)source;
 
-    if (!s->live || s->told != out ||
+    if (!s->live || s->told != out || !has_memory(s) ||
         !mt_follow_list(&s->follow, s->maps, out, &s->text, s->lines.buffer, s->lines.capacity))
         return false;
     add_what_is_known(s, out);

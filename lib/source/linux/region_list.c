@@ -26,6 +26,7 @@ void mt_region_list_begin(struct mt_snapshot *s)
     s->n_regions = 0;
     s->n_rejected = 0;
     s->n_wanted = 0;
+    s->keep_until_ns = 0;
     s->flags = 0;
 }
 
