@@ -150,18 +150,17 @@ static bool accounts(struct search *s, uint32_t first, uint32_t old_end,
 /* Looks for memory that was added between region `i` and the next. */
 static bool look_above(struct search *s, uint32_t i)
 {
-    const struct mt_region *below = &s->list->regions[i];
-    const struct mt_region *above = i + 1 < s->list->n_regions ? below + 1 : NULL;
-    uint64_t gap_end = above ? above->base : s->list->space_end;
+    const struct mt_region *below = &s->list->regions[i], *above = below + 1;
     struct mt_region r;
 
-    if (mt_mapping_query(s->maps, below->end, &r) != 1 || r.base >= gap_end)
+    if (mt_mapping_query(s->maps, below->end, &r) != 1 || r.base >= above->base)
         return false;
-    if (r.base == below->base && r.end <= gap_end)
+    if (r.base == below->base && r.end <= above->base) /* grew upwards */
         return accounts(s, i, i + 1, &r);
-    if (r.base >= below->end && r.end <= gap_end)
+    if (r.base >= below->end && r.end <= above->base)
         return accounts(s, i + 1, i + 1, &r);
-    return above && r.base >= below->end && r.end == above->end && accounts(s, i + 1, i + 2, &r);
+    /* grew downwards */
+    return r.base >= below->end && r.end == above->end && accounts(s, i + 1, i + 2, &r);
 }
 
 static uint64_t gap_above(const struct mt_snapshot *list, uint32_t i)
@@ -187,7 +186,7 @@ static bool find_added(struct search *s)
 {
     uint32_t brk = brk_area(s->list), places = 0;
 
-    if (brk < s->list->n_regions && look_above(s, brk))
+    if (brk + 1 < s->list->n_regions && look_above(s, brk))
         return true;
     for (uint32_t i = s->list->n_regions; i-- > 0 && places < PLACES_MOST;) {
         if (gap_above(s->list, i) < (uint64_t)s->bytes || i == brk)
