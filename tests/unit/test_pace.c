@@ -54,7 +54,8 @@ static void what_was_done_without_the_lock_is_a_gap(void **state)
     struct mt_pace p = {.held_ns = held_ns, .gap_from_ns = INT64_MAX};
 
     (void)state;
-    p.ended_ns = mt_os_monotonic_ns() + held_ns * 1000; /* however long this thread waits for a core */
+    p.ended_ns =
+        mt_os_monotonic_ns() + held_ns * 1000; /* however long this thread waits for a core */
     mt_pace_begin(&p);
     assert_int_equal(p.held_ns, held_ns);
     mt_pace_end(&p);
