@@ -97,7 +97,12 @@ static void close_source(struct mt_source *source)
     mt_memory_free(s);
 }
 
-static const struct mt_source_ops ops = {counters, list, count, close_source};
+static const struct mt_source_ops ops = {
+    .counters = counters,
+    .list = list,
+    .count = count,
+    .close = close_source,
+};
 
 /* Wine makes up the number of sharers and the lock. */
 static uint32_t truthful_kinds(void)
