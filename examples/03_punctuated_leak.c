@@ -84,6 +84,7 @@ int main(int argc, char **argv)
     tracer *t = NULL;
     int rc;
 
+    churn_once(); /* a service at work: its heap has the size that it keeps between commands */
     options.interval_ms = 20;
     rc = tracer_start(path, &options, &t);
     if (rc) {

@@ -105,8 +105,6 @@ def compare(name, folder, linux, windows):
 
 
 def record_on_windows(recorder, folder):
-    # a Wine that has rested starts so slowly that the program's own heap grows into command 1
-    run(WRAPPER + [recorder], ["start.db"], folder)
     code, _, error = run(WRAPPER + [recorder], ["windows.db"], folder)
     need(code == 0, recorder, error)
     db = sqlite3.connect("file:%s?mode=ro" % os.path.join(folder, "windows.db"), uri=True)
