@@ -12,13 +12,18 @@
 #define COUNTER_HEAP_FREE 21
 #define MOST_REGIONS_QUIET 64 /* more new regions are worth their own word */
 
-/* From the last point not after the onset (the first one, where the newest life began later) a
- * sixteenth of the life, and its last sixteenth, less its very end: a program that ends gives back
+#define LEVEL_PART 16
+#define COUNTER_PART 8 /* the allocator's are read ten times less often, and in the midst of work  \
+                        */
+
+/* From the last point not after the onset (the first one, where the newest life began later) one
+ * of `n_parts` of the life, and its last one, less its very end: a program that ends gives back
  * what it held. */
-static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_ns)
+static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_ns, size_t n_parts)
 {
     const struct mt_series_life *life = &s->lives[s->n_lives - 1];
-    size_t low = life->first_slot, high = life->end_slot, part = (high - low) / 16, head;
+    size_t low = life->first_slot, high = life->end_slot, head;
+    size_t part = (high - low) / n_parts, last = (high - low) / 64;
     const struct mt_series_slot *at;
 
     while (high - low > 1) {
@@ -36,7 +41,7 @@ static struct mt_series_span span_from(const struct mt_series *s, int64_t onset_
         .onset = s->t_ns[low * s->per_slot + s->per_slot - 1] <= onset_ns ? at->last : at->first,
         .head = s->slots[head].first,
         .tail = s->slots[life->end_slot - part - 1].first,
-        .end = s->slots[life->end_slot - part / 4 - 1].last};
+        .end = s->slots[life->end_slot - last - 1].last};
 }
 
 /* Known, and at least (or at most) this share of the growth. */
@@ -96,7 +101,7 @@ static uint32_t cause_of(const tracer_type_verdict *t, int64_t grew_shareable)
 static int find_growth(struct mt_judging *j, unsigned k, int64_t *out_shareable)
 {
     tracer_type_verdict *t = &j->out->types[k];
-    struct mt_series_span span = span_from(j->s, t->onset_wall_ns);
+    struct mt_series_span span = span_from(j->s, t->onset_wall_ns, LEVEL_PART);
     int64_t grew[MT_SERIES_COLUMNS];
     int error = mt_series_grew(j->r, &span, j->s->types[k].id, grew);
 
@@ -108,6 +113,7 @@ static int find_growth(struct mt_judging *j, unsigned k, int64_t *out_shareable)
     t->grew_lazy_free = grew[MT_SERIES_LAZY_FREE];
     t->grew_blocks = grew[MT_SERIES_BLOCKS];
     *out_shareable = grew[MT_SERIES_WS_SHAREABLE];
+    span = span_from(j->s, t->onset_wall_ns, COUNTER_PART);
     error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_IN_USE, false, &t->grew_in_use);
     if (!error)
         error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_FREE, true, &t->grew_free);

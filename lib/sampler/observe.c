@@ -8,14 +8,15 @@
 #include "sampler/stages.h"
 
 /* The allocator's counters take its locks: so every tenth tick, and less often where they are
- * slow. */
+ * slow. What they cost is CPU time: one reading that lost its core, or waited for a lock of the
+ * host, would else be the last for a thousand times as long. */
 #define ALLOCATOR_AGE_TICKS 10
 #define ALLOCATOR_COST_SHARE 1000
 
 static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
 {
     struct mt_work *w = t->work;
-    int64_t age = now_ns - w->last_allocator_ns;
+    int64_t age = now_ns - w->last_allocator_ns, begun_ns;
 
     if (t->options.pid || (t->options.flags & TRACER_F_NO_ALLOCATOR))
         return;
@@ -24,9 +25,10 @@ static void read_allocator(struct tracer *t, int64_t now_ns, bool asked)
          age < w->allocator_cost_ns * ALLOCATOR_COST_SHARE))
         return;
     w->allocator.known = 0;
+    begun_ns = mt_os_thread_cpu_ns();
     mt_claimer_counters(w->claimer, &w->allocator);
     w->last_allocator_ns = now_ns;
-    w->allocator_cost_ns = mt_os_monotonic_ns() - now_ns;
+    w->allocator_cost_ns = mt_os_thread_cpu_ns() - begun_ns;
 }
 
 void mt_add_allocator_counters(struct mt_work *w)

@@ -93,10 +93,13 @@ scenario('test_310_shrink', async ({ db }) => {
   near(resident(t) - before, 32 * MIB, 2 * MIB)
   structuredClone(null, { transfer: [pool] }) // the copy has no owner from here on
   pool = null
-  globalThis.gc() // the memory itself is freed by a thread of V8, when it gets round to it
-  for (let tries = 0; tries < 100 && resident(t) > before + 4 * MIB; tries++)
+  // V8 frees the copy in a later collection, and its memory by a thread, when it gets round to it;
+  // what else of the heap it gives back then is its own affair
+  for (const until = Date.now() + 30000; resident(t) > before + 4 * MIB && Date.now() < until;) {
+    globalThis.gc()
     await new Promise((resolve) => setTimeout(resolve, 20))
-  near(resident(t), before, 4 * MIB)
+  }
+  assert.ok(resident(t) <= before + 4 * MIB, `${resident(t)} of ${before} before`)
   t.stop()
 })
 
