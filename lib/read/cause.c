@@ -12,9 +12,10 @@
 #define COUNTER_HEAP_FREE 21
 #define MOST_REGIONS_QUIET 64 /* more new regions are worth their own word */
 
-#define LEVEL_PART 16
-#define COUNTER_PART 8 /* the allocator's are read ten times less often, and in the midst of work  \
-                        */
+/* Parts of the life over which a level is looked for: the allocator's counters are read ten times
+ * less often, and in the midst of work. */
+#define PARTS_FOR_LEVELS 16
+#define PARTS_FOR_COUNTERS 8
 
 /* From the last point not after the onset (the first one, where the newest life began later) one
  * of `n_parts` of the life, and its last one, less its very end: a program that ends gives back
@@ -101,7 +102,7 @@ static uint32_t cause_of(const tracer_type_verdict *t, int64_t grew_shareable)
 static int find_growth(struct mt_judging *j, unsigned k, int64_t *out_shareable)
 {
     tracer_type_verdict *t = &j->out->types[k];
-    struct mt_series_span span = span_from(j->s, t->onset_wall_ns, LEVEL_PART);
+    struct mt_series_span span = span_from(j->s, t->onset_wall_ns, PARTS_FOR_LEVELS);
     int64_t grew[MT_SERIES_COLUMNS];
     int error = mt_series_grew(j->r, &span, j->s->types[k].id, grew);
 
@@ -113,7 +114,7 @@ static int find_growth(struct mt_judging *j, unsigned k, int64_t *out_shareable)
     t->grew_lazy_free = grew[MT_SERIES_LAZY_FREE];
     t->grew_blocks = grew[MT_SERIES_BLOCKS];
     *out_shareable = grew[MT_SERIES_WS_SHAREABLE];
-    span = span_from(j->s, t->onset_wall_ns, COUNTER_PART);
+    span = span_from(j->s, t->onset_wall_ns, PARTS_FOR_COUNTERS);
     error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_IN_USE, false, &t->grew_in_use);
     if (!error)
         error = mt_series_counter_grew(j->r, &span, COUNTER_HEAP_FREE, true, &t->grew_free);
