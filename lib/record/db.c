@@ -82,6 +82,30 @@ static void set_lookaside(struct mt_db *db)
                           LOOKASIDE_SLOTS);
 }
 
+/* Where a host has turned all mutexes off at run time, a connection that asks for one has none. */
+int mt_db_check_threads(void)
+{
+    sqlite3 *probe = NULL;
+    bool has_mutexes;
+    int rc;
+
+    if (!sqlite3_threadsafe())
+        return mt_error_set(TRACER_EDB, "this SQLite was built without thread safety "
+                                        "(SQLITE_THREADSAFE=0): link another one");
+    rc = sqlite3_open_v2(":memory:", &probe, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    has_mutexes = sqlite3_db_mutex(probe) != NULL;
+    sqlite3_close(probe);
+    if (rc != SQLITE_OK)
+        return mt_error_set(rc == SQLITE_NOMEM ? TRACER_ENOMEM : TRACER_EDB,
+                            "SQLite does not open any database: %s", sqlite3_errstr(rc));
+    if (!has_mutexes)
+        return mt_error_set(TRACER_EDB,
+                            "this program has turned the mutexes of SQLite off "
+                            "(SQLITE_CONFIG_SINGLETHREAD): set SQLITE_CONFIG_MULTITHREAD, or watch "
+                            "it from outside by memtracer record");
+    return TRACER_OK;
+}
+
 int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name)
 {
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
@@ -90,9 +114,6 @@ int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name)
 
     memset(db, 0, sizeof(*db));
     snprintf(db->path, sizeof(db->path), "%s", path);
-    if (!sqlite3_threadsafe())
-        return mt_error_set(TRACER_EDB, "this SQLite was built without thread safety "
-                                        "(SQLITE_THREADSAFE=0): link another one");
     rc = sqlite3_open_v2(path, &db->handle, flags, vfs_name);
     error = mt_db_error(db, rc, "open it");
     if (error)

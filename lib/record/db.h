@@ -19,6 +19,9 @@ struct mt_db {
     char path[4096];
 };
 
+/* An error where this SQLite cannot serve a thread beside the host's. */
+int mt_db_check_threads(void);
+
 /* Opens for writing; the file is made when missing. Sets limits and pragmas of the connection. */
 int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name);
 

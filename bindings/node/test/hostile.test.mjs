@@ -92,7 +92,7 @@ scenario('test_560_forgotten', async ({ db, folder }) => {
 })
 
 // Neither the end of a worker nor process.exit() collects anything.
-scenario('test_561_end_of_program', ({ db }) => {
+scenario('test_561_C21_end_of_program', ({ db }) => {
   const program = `
     const { Tracer } = require(${JSON.stringify(index)})
     const { isMainThread, Worker } = require('worker_threads')
@@ -133,7 +133,7 @@ scenario('test_570_strange_values', ({ db, folder }) => {
   assert.deepEqual(fs.readdirSync(folder), ['t.db'])
 })
 
-scenario('test_610_fork', ({ db }) => {
+scenario('test_610_C21_fork', ({ db }) => {
   const t = new Tracer(db)
   const code = native.markInChild(t.handle)
   t.stop()
@@ -141,7 +141,7 @@ scenario('test_610_fork', ({ db }) => {
   assert.deepEqual(ask(db, 'SELECT label FROM mark'), [])
 })
 
-scenario('test_611_own_in_child', ({ db }) => {
+scenario('test_611_C21_own_in_child', ({ db }) => {
   const t = new Tracer(db)
   const other = db + '.child'
   assert.equal(native.recordInChild(t.handle, other), 0)

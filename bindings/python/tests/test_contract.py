@@ -255,7 +255,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(self.ask("SELECT m.label, state FROM mark m JOIN run"),
                          [{"label": "then forgotten", "state": "stopped"}])
 
-    def test_561_end_of_program(self):
+    def test_561_C21_end_of_program(self):
         program = ("import memtracer, sys; t = memtracer.Tracer(sys.argv[1], runtime_counters=True);"
                    " t.mark('then the end'); sys.exit(3)")
         done = subprocess.run([sys.executable, "-c", program, self.db],
@@ -277,7 +277,7 @@ class Contract(unittest.TestCase):
             self.assertRaises(TypeError, t.claim, b"read-only", memtracer.constants.TYPE_HEAP)
         self.assertEqual(os.listdir(self.folder.name), ["t.db"])
 
-    def test_610_fork(self):
+    def test_610_C21_fork(self):
         t = memtracer.Tracer(self.db)
         pid = os.fork()
         if pid == 0:
@@ -289,7 +289,7 @@ class Contract(unittest.TestCase):
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         t.stop()
 
-    def test_611_own_in_child(self):
+    def test_611_C21_own_in_child(self):
         t = memtracer.Tracer(self.db, runtime_counters=True)
         other = self.db + ".child"
         pid = os.fork()
