@@ -337,18 +337,20 @@ m AS (SELECT x.*, p.t_ns, p.wall_ns, p.flags,
              (SELECT k.id FROM mark k WHERE k.run = x.run AND k.t_ns <= p.t_ns
               ORDER BY k.t_ns DESC, k.id DESC LIMIT 1) AS mark
       FROM x JOIN sample p ON p.id = x.at),
-k AS MATERIALIZED (
+k AS (
     SELECT m.*, row_number() OVER (PARTITION BY run, type_id ORDER BY bytes DESC) AS rank
     FROM m
     WHERE until_ns > t_ns AND (t_ns < until_ns / 32 * 31 OR flags & 512)
-      AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND tick > 2)))
-SELECT k.run, k.type_id, k.type, k.at AS sample, k.t_ns, k.wall_ns, k.bytes, k.before, k.after,
-       k.mark, k.until_ns, k.width, k.near, k.run_ticks, k.flags,
-       k.bytes >= (SELECT value FROM setting WHERE name = 'min_step_permille') * t.bytes / 1000
+      AND (mark IS NOT NULL OR (t_ns > until_ns / 32 AND tick > 2))),
+t AS (
+    SELECT *, max(iif(rank = (SELECT value FROM setting WHERE name = 'min_steps'), bytes, NULL))
+                  OVER (PARTITION BY run, type_id) AS typical
+    FROM k)
+SELECT run, type_id, type, at AS sample, t_ns, wall_ns, bytes, before, after, mark, until_ns, width,
+       near, run_ticks, flags,
+       bytes >= (SELECT value FROM setting WHERE name = 'min_step_permille') * typical / 1000
            AS is_step
-FROM k
-JOIN k t ON t.run = k.run AND t.type_id = k.type_id
-        AND t.rank = (SELECT value FROM setting WHERE name = 'min_steps');
+FROM t WHERE typical IS NOT NULL;
 
 -- floor_trend: does held rise on, seen from far? The run is cut into 12 stretches of as many ticks;
 -- least is what is held at least in one; a short block that lies far below all others of its stretch
@@ -375,27 +377,26 @@ q AS MATERIALIZED (
 g AS (SELECT *, min(least) OVER (PARTITION BY run, type_id ORDER BY stretch DESC) AS floor,
              max(least) OVER (PARTITION BY run, type_id ORDER BY stretch) - least AS fall
       FROM q),
-d AS (SELECT *, floor - lag(floor) OVER (PARTITION BY run, type_id ORDER BY stretch) AS rise
+d AS (SELECT *, floor - lag(floor) OVER (PARTITION BY run, type_id ORDER BY stretch) AS rise,
+             max(floor) OVER (PARTITION BY run, type_id)
+                 - min(floor) OVER (PARTITION BY run, type_id) AS grew
       FROM g),
 k AS (SELECT a.run, a.type_id, sum((b.least > a.least) - (b.least < a.least)) AS in_order
       FROM q a JOIN q b ON b.run = a.run AND b.type_id = a.type_id AND b.stretch > a.stretch
       GROUP BY a.run, a.type_id),
-u AS (SELECT run, type_id, type, sum(rise > 0) AS rising_stretches,
-             max(floor) - min(floor) AS grew, max(fall) AS fall, max(rise) AS largest,
+u AS (SELECT run, type_id, type, sum(rise > 0) AS rising_stretches, max(grew) AS grew,
+             min(iif(rise * 64 > grew, stretch, NULL)) AS first,
+             max(fall) AS fall, max(rise) AS largest,
              sum(iif(stretch >= 8, rise, 0)) AS late, sum(iif(stretch >= 9, rise, 0)) AS last
-      FROM d GROUP BY run, type_id),
-b AS (SELECT d.run, d.type_id, min(d.stretch) AS first FROM d
-      JOIN u ON u.run = d.run AND u.type_id = d.type_id
-      WHERE d.rise * 64 > u.grew GROUP BY d.run, d.type_id)
-SELECT u.run, u.type_id, u.type, u.grew, (12 - b.first) / 12.0 AS grew_in, u.fall, u.largest,
+      FROM d GROUP BY run, type_id)
+SELECT u.run, u.type_id, u.type, u.grew, (12 - u.first) / 12.0 AS grew_in, u.fall, u.largest,
        u.rising_stretches,
        k.in_order * 1000 / 55 AS order_permille,
        u.grew >= (SELECT value FROM setting WHERE name = 'min_growth_bytes')
            AND k.in_order * 1000 / 55 >= 700 AND u.fall * 5 <= u.grew * 2
            AND u.largest * 4 <= u.grew * 3 AND u.rising_stretches >= 2
            AND u.late * 100 >= u.grew * 6 AND u.last > 0 AS rising
-FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id
-LEFT JOIN b ON b.run = u.run AND b.type_id = u.type_id;
+FROM u JOIN k ON k.run = u.run AND k.type_id = u.type_id;
 
 -- punctuated_growth: memory that grows in few, discrete, kept steps with little between them.
 -- A step is a rise of the retained floor of at least min_step_bytes and min_step_permille of the
@@ -417,35 +418,36 @@ LEFT JOIN b ON b.run = u.run AND b.type_id = u.type_id;
 --   SELECT * FROM punctuated_growth;
 CREATE VIEW punctuated_growth AS
 WITH
-g AS MATERIALIZED (SELECT * FROM floor_step),
-gap AS MATERIALIZED (
+g AS (SELECT *, sum(bytes) OVER (PARTITION BY run, type_id) AS retained FROM floor_step),
+gap AS (
     SELECT *, t_ns - lag(t_ns) OVER w AS wait, row_number() OVER w AS step,
            ifnull(mark <> lag(mark) OVER w, mark IS NOT NULL) AS by_mark
     FROM g WHERE is_step
     WINDOW w AS (PARTITION BY run, type_id ORDER BY sample)),
-v AS (SELECT run, type_id, count(*) AS steps, sum(bytes) AS bytes,
-             max(until_ns) - max(t_ns) AS plateau_ns, max(until_ns) AS until_ns,
-             max(wait) AS wait_ns, sum(by_mark) * 3 >= count(*) * 2 AS by_marks,
-             min(by_mark) AS each_mark,
-             (sum(width) * iif(min(by_mark), 2, 4) <= max(run_ticks) AND max(near) >= count(*)
-                     * iif(sum(by_mark) * 3 >= count(*) * 2, 2, 6))
-                 OR (min(by_mark) AND total(flags & 512 > 0) * 2 >= count(*)) AS abrupt
-      FROM gap GROUP BY run, type_id),
+v AS (
+    SELECT *, count(*) OVER t AS steps, sum(bytes) OVER t AS in_steps,
+           max(until_ns) OVER t - max(t_ns) OVER t AS plateau_ns, max(wait) OVER t AS longest_wait,
+           sum(width) OVER t AS widths, max(near) OVER t AS most_near,
+           sum(by_mark) OVER t * 3 >= count(*) OVER t * 2 AS by_marks,
+           min(by_mark) OVER t AS each_mark,
+           sum(flags & 512 > 0) OVER t * 2 >= count(*) OVER t AS by_explicit
+    FROM gap
+    WINDOW t AS (PARTITION BY run, type_id)),
 told AS MATERIALIZED (
-    SELECT gap.*
-    FROM v JOIN gap ON gap.run = v.run AND gap.type_id = v.type_id
+    SELECT v.*
+    FROM v LEFT JOIN floor_trend u ON u.run = v.run AND u.type_id = v.type_id
     WHERE v.steps >= (SELECT value FROM setting WHERE name = 'min_steps')
-      AND v.abrupt
-      AND ((v.run, v.type_id) IN (SELECT run, type_id FROM floor_trend
-                                  WHERE rising OR (fall * 5 <= grew * 2 AND largest * 4 <= grew * 3)
-                                     OR (v.each_mark AND fall * 5 <= grew * 2))
-           OR (v.each_mark AND (v.run, v.type_id) NOT IN (SELECT run, type_id FROM floor_trend)))
-      AND (v.by_marks OR v.plateau_ns <= 2 * v.wait_ns
+      AND ((v.widths * iif(v.each_mark, 2, 4) <= v.run_ticks
+            AND v.most_near >= v.steps * iif(v.by_marks, 2, 6))
+           OR (v.each_mark AND v.by_explicit))
+      AND (u.rising OR (u.fall * 5 <= u.grew * 2
+                        AND (v.each_mark OR u.largest * 4 <= u.grew * 3))
+           OR (v.each_mark AND u.run IS NULL))
+      AND (v.by_marks OR v.plateau_ns <= 2 * v.longest_wait
            OR v.plateau_ns * 1000.0 <= v.until_ns * 1.0
                   * (SELECT value FROM setting WHERE name = 'plateau_permille'))
-      AND v.bytes * 1000.0 >= (SELECT value FROM setting WHERE name = 'min_share_permille') * 1.0
-                            * (SELECT sum(g.bytes) FROM g
-                               WHERE g.run = v.run AND g.type_id = v.type_id)),
+      AND v.in_steps * 1000.0 >= v.retained * 1.0
+              * (SELECT value FROM setting WHERE name = 'min_share_permille')),
 -- the calls of each step's time, in order by address; what was not given back is the step's
 l AS (
     SELECT g.run, g.type_id, g.step, g.bytes AS step_bytes, e.bytes, e.stack, e.takes,
