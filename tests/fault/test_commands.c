@@ -4,8 +4,7 @@
  * as if nothing had been, or it exits with 2 and a sentence that names what it is about; it never
  * crashes, hangs, keeps memory or leaves a half file. Of the allocations that SQLite makes in one
  * call of ours, which all end in the same answer to us, the first and the last fail, of a command
- * that writes files the first; MEMTRACER_FULL=1: each, but of a command that makes more than
- * 131,072 of them, most while one query is compiled, the first 16,384 and one in 61 after.
+ * that writes files the first; MEMTRACER_FULL=1: each.
  *     test_commands [readers|writers]   those that write no file (default), or the others */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -67,15 +66,9 @@ static bool is_way(unsigned n, int stays)
     return all || n % 2 == (unsigned)stays;
 }
 
-/* A million in a command that asks much, and asks it again and again, would take a day. */
-#define SQLITE_CALLS_MOST 131072
-#define SQLITE_CALLS_FIRST 16384
-
 static bool is_of_interest(enum fault_kind kind, unsigned n)
 {
-    if ((all && (first.passed[FAULT_SQLITE_MEMORY] <= SQLITE_CALLS_MOST ||
-                 n <= SQLITE_CALLS_FIRST || n % 61 == 0)) ||
-        kind != FAULT_SQLITE_MEMORY || n == first.passed[kind])
+    if (all || kind != FAULT_SQLITE_MEMORY || n == first.passed[kind])
         return true;
     for (uint32_t k = n; k <= n + !current->writes; k++)
         if (bsearch(&k, first.sqlite_first, first.n_sqlite_first, sizeof(k), by_number))
