@@ -302,7 +302,6 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
     f->device = s.st_dev;
     f->inode = s.st_ino;
     f->path = path;
-    f->page_bytes = (int)mt_os_page_bytes();
     f->sync_folder = s.st_size == 0;
     f->written_to = -1;
     f->is_log = (flags & SQLITE_OPEN_WAL) != 0;

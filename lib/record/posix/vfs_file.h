@@ -26,9 +26,10 @@ struct mt_vfs_file {
     ino_t inode;
     const char *path; /* SQLite keeps it while the file is open */
     int shm_fd;       /* the -shm file, -1 = not open */
-    void *shm[MT_SHM_REGIONS];
-    int n_shm, shm_bytes;     /* regions mapped, size of one */
-    int page_bytes;           /* the kernel's */
+    char *shm[MT_SHM_REGIONS];
+    int n_shm, shm_bytes;     /* regions copied, size of one */
+    unsigned shm_exclusive;   /* bits of the locks on it that are held exclusively */
+    bool shm_is_lost;         /* it can be neither read nor written any more */
     sqlite3_int64 written_to; /* where the last write ended, -1 = none did */
     int n_held;               /* bytes of a log's head that wait for its page, 0 = none … */
     sqlite3_int64 held_at;

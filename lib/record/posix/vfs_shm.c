@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* record/posix: the -shm file of a write-ahead log, as SQLite's documentation of its WAL format
- * lays it out. In: region numbers. Out: shared mappings, adopted as the tracer's own memory.
- * Every page is written before it is mapped, so that a full disk is an error here and no SIGBUS
- * in the host later. */
+ * lays it out (the index of the log: two copies of its head, the readers' marks, page numbers and
+ * hashes). In: region numbers. Out: copies of them in memory, brought into line with the file at
+ * each lock and barrier, before which nobody may count on what another process wrote.
+ * Not mapped: whoever cut the file short would end the host with SIGBUS. So it is filled again. */
 #define _GNU_SOURCE
 #include "record/posix/vfs_file.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,12 @@
 #define DEAD_MAN 128   /* byte that every user of the file holds a read lock on */
 #define PATH_BYTES 4200
 #define PAGE_STEP 4096
+
+#define COPY_BYTES 48         /* of the head; both copies alike: it is whole */
+#define COPIES_BYTES 96       /* of the two, which only the writer changes … */
+#define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
+#define WORD sizeof(uint32_t) /* a mark */
+#define COMPARED_AT_ONCE 256  /* bytes */
 
 static bool shm_path(const struct mt_vfs_file *f, char *out)
 {
@@ -73,40 +80,142 @@ static bool fill_up(int fd, off_t from, off_t end)
     return true;
 }
 
-/* A mapping begins at a page of the kernel's: where pages have 64 KiB, two regions of 32 KiB are
- * mapped together. */
-static int regions_at_once(const struct mt_vfs_file *f)
-{
-    int page = f->page_bytes;
+/* ---- copies and file ---- */
 
-    return page > f->shm_bytes ? page / f->shm_bytes : 1;
+/* What SQLite reads and writes, and behind it what the file had when they were last alike. */
+static char *ours(const struct mt_vfs_file *f, int region)
+{
+    return f->shm[region];
 }
 
-static int map_next(struct mt_vfs_file *f, int extend, bool *out_absent)
+static char *filed(const struct mt_vfs_file *f, int region)
 {
-    int at_once = regions_at_once(f);
-    size_t bytes = (size_t)at_once * (size_t)f->shm_bytes;
-    off_t begin = (off_t)f->n_shm * f->shm_bytes, end = begin + (off_t)bytes;
+    return f->shm[region] + f->shm_bytes;
+}
+
+static off_t offset_of(const struct mt_vfs_file *f, int region, size_t at)
+{
+    return (off_t)region * f->shm_bytes + (off_t)at;
+}
+
+/* Writes [from, to) of our copy, whether it was changed or not. */
+static void write_part(struct mt_vfs_file *f, int region, size_t from, size_t to)
+{
+    size_t n = to - from;
+
+    if (!mt_os_descriptor_is_ours(f->shm_fd) ||
+        pwrite(f->shm_fd, ours(f, region) + from, n, offset_of(f, region, from)) != (ssize_t)n) {
+        f->shm_is_lost = true;
+        return;
+    }
+    memcpy(filed(f, region) + from, ours(f, region) + from, n);
+}
+
+/* Writes what was changed in [from, to), and what lies between. */
+static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to, size_t step)
+{
+    const char *a = ours(f, region), *b = filed(f, region);
+    size_t first = from, last = to;
+
+    while (first < to && !memcmp(a + first, b + first, to - first < step ? to - first : step))
+        first += step;
+    if (first >= to)
+        return;
+    while (last - first > step && !memcmp(a + last - step, b + last - step, step))
+        last -= step;
+    write_part(f, region, first, last);
+}
+
+/* What a new head speaks of is there before it, and its second copy before its first: who finds
+ * them unlike waits. */
+static void push(struct mt_vfs_file *f)
+{
+    size_t bytes = (size_t)f->shm_bytes;
+
+    for (int i = f->n_shm - 1; i >= 0; i--) {
+        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
+        push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
+    }
+    if (f->n_shm == 0)
+        return;
+    for (size_t at = COPIES_BYTES; at < HEAD_BYTES; at += WORD)
+        push_part(f, 0, at, at + WORD, WORD);
+    push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
+    push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
+}
+
+/* Of a file that was cut short what we know of it is all there is. */
+static void fill_again(struct mt_vfs_file *f)
+{
+    for (int i = f->n_shm - 1; i >= 0; i--)
+        write_part(f, i, 0, (size_t)f->shm_bytes);
+}
+
+/* Takes over what others changed of n bytes, a page at most. Returns whether they did. */
+static bool pull_part(struct mt_vfs_file *f, int region, size_t at, size_t n)
+{
+    char now[PAGE_STEP], *a = ours(f, region) + at, *b = filed(f, region) + at;
+    ssize_t got = mt_os_descriptor_is_ours(f->shm_fd)
+                      ? pread(f->shm_fd, now, n, offset_of(f, region, at))
+                      : -1;
+
+    if (got != (ssize_t)n) {
+        f->shm_is_lost = f->shm_is_lost || got < 0;
+        if (got >= 0)
+            fill_again(f);
+        return false;
+    }
+    if (!memcmp(now, b, n))
+        return false;
+    for (size_t i = 0; i < n; i += WORD)
+        if (memcmp(now + i, b + i, WORD) != 0) {
+            memcpy(a + i, now + i, WORD);
+            memcpy(b + i, now + i, WORD);
+        }
+    return true;
+}
+
+static void pull_region(struct mt_vfs_file *f, int region)
+{
+    for (size_t at = 0; at < (size_t)f->shm_bytes; at += PAGE_STEP)
+        pull_part(f, region, at, PAGE_STEP);
+}
+
+/* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
+ * log is. */
+static void pull(struct mt_vfs_file *f, bool all)
+{
+    char before[COPIES_BYTES];
+
+    if (f->n_shm == 0)
+        return;
+    memcpy(before, filed(f, 0), sizeof(before));
+    if (!pull_part(f, 0, 0, HEAD_BYTES) || !memcmp(before, filed(f, 0), sizeof(before))) {
+        if (!all)
+            return;
+    }
+    for (int i = 0; i < f->n_shm; i++)
+        pull_region(f, i);
+}
+
+/* ---- what SQLite calls ---- */
+
+static int copy_next(struct mt_vfs_file *f, int extend, bool *out_absent)
+{
+    off_t end = offset_of(f, f->n_shm + 1, 0);
     struct stat s;
-    char *p;
 
     if (!mt_os_descriptor_is_ours(f->shm_fd) || fstat(f->shm_fd, &s))
         return SQLITE_IOERR_SHMSIZE;
-    if (f->n_shm + at_once > MT_SHM_REGIONS)
-        return SQLITE_FULL;
-    *out_absent = s.st_size < begin + f->shm_bytes && !extend;
+    *out_absent = s.st_size < end && !extend;
     if (*out_absent)
         return SQLITE_OK;
     if (s.st_size < end && !fill_up(f->shm_fd, s.st_size, end))
         return SQLITE_IOERR_SHMSIZE;
-    if (!mt_os_descriptor_is_ours(f->shm_fd))
-        return SQLITE_IOERR_SHMMAP;
-    p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, f->shm_fd, begin);
-    if (p == MAP_FAILED)
-        return SQLITE_IOERR_SHMMAP;
-    mt_memory_adopt(p, bytes);
-    for (int i = 0; i < at_once; i++)
-        f->shm[f->n_shm++] = p + (size_t)i * (size_t)f->shm_bytes;
+    f->shm[f->n_shm] = mt_memory_alloc(2 * (size_t)f->shm_bytes);
+    if (!f->shm[f->n_shm])
+        return SQLITE_NOMEM;
+    pull_region(f, f->n_shm++);
     return SQLITE_OK;
 }
 
@@ -123,30 +232,50 @@ int mt_vfs_shm_map(sqlite3_file *file, int region, int bytes, int extend, void v
     if (rc == SQLITE_OK && region >= MT_SHM_REGIONS)
         rc = SQLITE_FULL;
     while (rc == SQLITE_OK && f->n_shm <= region && !absent)
-        rc = map_next(f, extend, &absent);
+        rc = copy_next(f, extend, &absent);
     if (rc == SQLITE_OK && !absent)
         *out = f->shm[region];
     return rc;
 }
 
+/* A lock is given back when what was written under it is in the file; one that was got, or not,
+ * tells what others wrote. Who may write learns all, for an ended writer's remnants too. */
 int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
-    short type = F_WRLCK;
+    unsigned locks = ((1u << n) - 1) << first;
+    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0, unlock = (flags & SQLITE_SHM_UNLOCK) != 0;
+    int error;
 
-    if (flags & SQLITE_SHM_UNLOCK)
-        type = F_UNLCK;
-    else if (flags & SQLITE_SHM_SHARED)
-        type = F_RDLCK;
-    if (mt_vfs_set_lock(f->shm_fd, type, LOCK_FIRST + first, n) == 0)
+    if (unlock && f->shm_exclusive)
+        push(f);
+    error = mt_vfs_set_lock(f->shm_fd,
+                            unlock      ? F_UNLCK
+                            : exclusive ? F_WRLCK
+                                        : F_RDLCK,
+                            LOCK_FIRST + first, n)
+                ? errno
+                : 0;
+    if (unlock)
+        f->shm_exclusive &= ~locks;
+    else if (!error && exclusive)
+        f->shm_exclusive |= locks;
+    if (!unlock)
+        pull(f, !error && exclusive && first == 0);
+    if (!error && !f->shm_is_lost)
         return SQLITE_OK;
-    return errno == EBADF ? SQLITE_IOERR_SHMLOCK : SQLITE_BUSY; /* lost: not to be waited for */
+    return f->shm_is_lost || error == EBADF ? SQLITE_IOERR_SHMLOCK /* not to be waited for */
+                                            : SQLITE_BUSY;
 }
 
 void mt_vfs_shm_barrier(sqlite3_file *file)
 {
-    (void)file;
+    struct mt_vfs_file *f = (struct mt_vfs_file *)file;
+
     atomic_thread_fence(memory_order_seq_cst);
+    if (f->shm_exclusive)
+        push(f);
+    pull(f, false);
 }
 
 int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
@@ -154,11 +283,10 @@ int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     char path[PATH_BYTES];
 
-    for (int i = 0; i < f->n_shm; i += regions_at_once(f)) {
-        mt_memory_disown(f->shm[i]);
-        munmap(f->shm[i], (size_t)regions_at_once(f) * (size_t)f->shm_bytes);
-    }
-    f->n_shm = 0;
+    while (f->n_shm > 0)
+        mt_memory_free(f->shm[--f->n_shm]);
+    f->shm_exclusive = 0;
+    f->shm_is_lost = false;
     if (f->shm_fd < 0)
         return SQLITE_OK;
     if (delete_flag && shm_path(f, path))

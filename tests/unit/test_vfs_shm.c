@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Description: our copy of the index of a log, call by call. The right content is what the test
+ * reads and writes through a mapping of the file, as another program's SQLite does: after each lock
+ * and barrier ours has what is there, before a lock is given back the file has what is ours. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "record/vfs.h"
+#include "support/folder.h"
+
+#define BYTES 32768
+#define REGIONS 2
+#define WRITER 0 /* numbers of locks; their bytes in the file begin at 120 */
+#define READER 3
+#define FIRST_LOCK 120
+#define MARK 104    /* bytes: a reader's, 4 */
+#define COUNTED 108 /* another's */
+#define NUMBER 300  /* a page number of the first region, 4 */
+#define HASH 30000  /* and its hash, 2 */
+
+static sqlite3_file *file;
+static volatile char *ours[REGIONS], *theirs;
+static char path[200], index_path[210];
+
+static int open_index(void **state)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(mt_vfs_name());
+    const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MAIN_DB;
+    int fd, rc = SQLITE_OK;
+
+    (void)state;
+    if (folder_make())
+        return -1;
+    snprintf(path, sizeof(path), "%s/x.db", folder);
+    snprintf(index_path, sizeof(index_path), "%s-shm", path);
+    file = calloc(1, (size_t)vfs->szOsFile);
+    if (!file || vfs->xOpen(vfs, path, file, how, NULL))
+        return -1;
+    for (int i = 0; i < REGIONS && rc == SQLITE_OK; i++)
+        rc = file->pMethods->xShmMap(file, i, BYTES, 1, (void volatile **)&ours[i]);
+    fd = open(index_path, O_RDWR);
+    theirs = mmap(NULL, (size_t)REGIONS * BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return rc || theirs == MAP_FAILED;
+}
+
+static int close_index(void **state)
+{
+    (void)state;
+    munmap((void *)(uintptr_t)theirs, (size_t)REGIONS * BYTES);
+    file->pMethods->xShmUnmap(file, 1);
+    file->pMethods->xClose(file);
+    free(file);
+    return folder_remove();
+}
+
+static int lock(int first, int how)
+{
+    return file->pMethods->xShmLock(file, first, 1, how | SQLITE_SHM_LOCK);
+}
+
+static void unlock(int first, int how)
+{
+    assert_int_equal(file->pMethods->xShmLock(file, first, 1, how | SQLITE_SHM_UNLOCK), SQLITE_OK);
+}
+
+static void barrier(void)
+{
+    file->pMethods->xShmBarrier(file);
+}
+
+static void new_head(volatile char *index, char value)
+{
+    index[16] = index[48 + 16] = value;
+}
+
+/* ---- theirs to ours ---- */
+
+static void a_new_head_brings_all(void **state)
+{
+    (void)state;
+    theirs[HASH] = theirs[BYTES + HASH] = 1;
+    new_head(theirs, 1);
+    barrier();
+    assert_int_equal(ours[0][16], 1);
+    assert_int_equal(ours[0][HASH] + ours[1][HASH], 2);
+    theirs[HASH] = 2;
+    new_head(theirs, 2);
+    assert_int_equal(lock(READER, SQLITE_SHM_SHARED), SQLITE_OK);
+    assert_int_equal(ours[0][48 + 16] + ours[0][HASH], 4);
+    unlock(READER, SQLITE_SHM_SHARED);
+}
+
+static void marks_come_alone(void **state)
+{
+    (void)state;
+    theirs[MARK] = 7;
+    barrier();
+    assert_int_equal(ours[0][MARK], 7);
+    theirs[MARK] = 8;
+    assert_int_equal(lock(READER + 1, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    assert_int_equal(ours[0][MARK], 8);
+    unlock(READER + 1, SQLITE_SHM_EXCLUSIVE);
+}
+
+/* What an ended writer had begun stands behind the end that the head tells. */
+static void a_writer_knows_all(void **state)
+{
+    (void)state;
+    theirs[NUMBER] = theirs[BYTES + HASH] = 3;
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 6);
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+}
+
+/* Who waits for a lock looks again when it was refused. */
+static void a_refused_lock_brings_the_head(void **state)
+{
+    int ready[2], end[2], status;
+    char c = 0;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe(ready) | pipe(end), 0);
+    child = fork();
+    if (child == 0) {
+        struct flock l = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = FIRST_LOCK, .l_len = 1};
+        int fd = open(index_path, O_RDWR);
+
+        close(end[1]);
+        c = (char)fcntl(fd, F_SETLK, &l);
+        _exit(write(ready[1], &c, 1) != 1 || read(end[0], &c, 1) != 0);
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_int_equal(c, 0);
+    new_head(theirs, 5);
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_BUSY);
+    assert_int_equal(ours[0][16], 5);
+    close(end[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(end[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* ---- ours to theirs ---- */
+
+static void what_is_ours_is_there_before_the_lock_is_not(void **state)
+{
+    (void)state;
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    ours[0][NUMBER] = ours[0][HASH] = ours[1][0] = ours[1][BYTES - 1] = 4;
+    ours[0][48 + 16] = 4;
+    barrier(); /* between the second copy of the head and the first */
+    assert_int_equal(theirs[NUMBER] + theirs[HASH] + theirs[BYTES] + theirs[2 * BYTES - 1], 16);
+    assert_int_equal(theirs[48 + 16], 4);
+    assert_int_equal(theirs[16], 0);
+    ours[0][16] = 4;
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(theirs[16], 4);
+}
+
+/* A reader sets its mark while we write; both are right. */
+static void what_others_change_meanwhile_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    new_head(ours[0], 6);
+    ours[0][COUNTED] = 6;
+    ours[0][NUMBER] = 6;
+    theirs[MARK] = 9;
+    barrier();
+    assert_int_equal(theirs[MARK], 9);
+    assert_int_equal(ours[0][MARK], 9);
+    assert_int_equal(theirs[COUNTED] + ours[0][COUNTED] + theirs[16] + theirs[NUMBER], 24);
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(theirs[MARK], 9);
+}
+
+static void a_file_cut_short_is_filled_again(void **state)
+{
+    const off_t lengths[] = {0, 3, 130, 4096, BYTES, BYTES + 5000};
+    struct stat s;
+
+    (void)state;
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    new_head(ours[0], 2);
+    ours[0][NUMBER] = ours[1][HASH] = 2;
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        assert_int_equal(truncate(index_path, lengths[i]), 0);
+        assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+        unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+        assert_int_equal(stat(index_path, &s), 0);
+        assert_int_equal(s.st_size, REGIONS * BYTES);
+        assert_int_equal(theirs[16] + theirs[48 + 16] + theirs[NUMBER] + theirs[BYTES + HASH], 8);
+        assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 4);
+    }
+}
+
+int main(void)
+{
+#define INDEX(f) cmocka_unit_test_setup_teardown(f, open_index, close_index)
+    const struct CMUnitTest tests[] = {
+        INDEX(a_new_head_brings_all),
+        INDEX(marks_come_alone),
+        INDEX(a_writer_knows_all),
+        INDEX(a_refused_lock_brings_the_head),
+        INDEX(what_is_ours_is_there_before_the_lock_is_not),
+        INDEX(what_others_change_meanwhile_stays),
+        INDEX(a_file_cut_short_is_filled_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
