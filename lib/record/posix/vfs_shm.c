@@ -238,34 +238,39 @@ int mt_vfs_shm_map(sqlite3_file *file, int region, int bytes, int extend, void v
     return rc;
 }
 
+/* Where the file is lost, no waiting helps. */
+static int lock_result(const struct mt_vfs_file *f, int failed)
+{
+    if (f->shm_is_lost || (failed && errno == EBADF))
+        return SQLITE_IOERR_SHMLOCK;
+    return failed ? SQLITE_BUSY : SQLITE_OK;
+}
+
+static int unlock(struct mt_vfs_file *f, int first, int n, unsigned locks)
+{
+    if (f->shm_exclusive)
+        push(f);
+    f->shm_exclusive &= ~locks;
+    return lock_result(f, mt_vfs_set_lock(f->shm_fd, F_UNLCK, LOCK_FIRST + first, n));
+}
+
 /* A lock is given back when what was written under it is in the file; one that was got, or not,
  * tells what others wrote. Who may write learns all, for an ended writer's remnants too. */
 int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     unsigned locks = ((1u << n) - 1) << first;
-    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0, unlock = (flags & SQLITE_SHM_UNLOCK) != 0;
-    int error;
+    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
+    int failed, rc;
 
-    if (unlock && f->shm_exclusive)
-        push(f);
-    error = mt_vfs_set_lock(f->shm_fd,
-                            unlock      ? F_UNLCK
-                            : exclusive ? F_WRLCK
-                                        : F_RDLCK,
-                            LOCK_FIRST + first, n)
-                ? errno
-                : 0;
-    if (unlock)
-        f->shm_exclusive &= ~locks;
-    else if (!error && exclusive)
+    if (flags & SQLITE_SHM_UNLOCK)
+        return unlock(f, first, n, locks);
+    failed = mt_vfs_set_lock(f->shm_fd, exclusive ? F_WRLCK : F_RDLCK, LOCK_FIRST + first, n);
+    rc = lock_result(f, failed);
+    if (!failed && exclusive)
         f->shm_exclusive |= locks;
-    if (!unlock)
-        pull(f, !error && exclusive && first == 0);
-    if (!error && !f->shm_is_lost)
-        return SQLITE_OK;
-    return f->shm_is_lost || error == EBADF ? SQLITE_IOERR_SHMLOCK /* not to be waited for */
-                                            : SQLITE_BUSY;
+    pull(f, !failed && exclusive && first == 0);
+    return rc == SQLITE_OK ? lock_result(f, 0) : rc;
 }
 
 void mt_vfs_shm_barrier(sqlite3_file *file)
