@@ -15,10 +15,10 @@
 
 #include "base/compiler.h"
 #include "base/os/os.h"
-#include "source/linux/cursor.h"
 #include "source/linux/list_text.h"
 #include "source/linux/mapping_query.h"
 #include "source/linux/maps.h"
+#include "source/linux/status.h"
 
 /* Reading the list takes one part in READ_SHARE of the time, but for these bounds: a short list is
  * kept for one of ten ticks a second. */
@@ -29,37 +29,24 @@
 /* The kernel takes the highest gap that is large enough, or with huge pages one of the next. */
 #define PLACES_MOST 8
 
-static const struct {
-    const char *name;
-    unsigned factor;
-} keys[MT_SIZE_COUNT] = {
-    [MT_SIZE_ALL] = {"VmSize", 1024},   [MT_SIZE_DATA] = {"VmData", 1024},
-    [MT_SIZE_STACK] = {"VmStk", 1024},  [MT_SIZE_PROGRAM] = {"VmExe", 1024},
-    [MT_SIZE_CODE] = {"VmLib", 1024},   [MT_SIZE_LOCKED] = {"VmLck", 1024},
-    [MT_SIZE_THREADS] = {"Threads", 1},
+static const struct mt_status_key keys[MT_SIZE_COUNT] = {
+    {"VmSize", 1024, MT_SIZE_ALL},   {"VmData", 1024, MT_SIZE_DATA},
+    {"VmStk", 1024, MT_SIZE_STACK},  {"VmExe", 1024, MT_SIZE_PROGRAM},
+    {"VmLib", 1024, MT_SIZE_CODE},   {"VmLck", 1024, MT_SIZE_LOCKED},
+    {"Threads", 1, MT_SIZE_THREADS},
 };
 
 #define ALL_KNOWN ((1u << MT_SIZE_COUNT) - 1)
 
 void mt_sizes_line(const char *line, size_t n_bytes, struct mt_sizes *out)
 {
-    const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
-    struct mt_cursor c;
     uint64_t value;
-    unsigned i = 0;
+    const struct mt_status_key *key = mt_status_value(line, n_bytes, keys, MT_SIZE_COUNT, &value);
 
-    if (!colon)
+    if (!key)
         return;
-    while (i < MT_SIZE_COUNT && (strlen(keys[i].name) != (size_t)(colon - line) ||
-                                 memcmp(keys[i].name, line, (size_t)(colon - line)) != 0))
-        i++;
-    c = (struct mt_cursor){colon + 1, line + n_bytes};
-    mt_cursor_blanks(&c);
-    if (i == MT_SIZE_COUNT || !mt_cursor_number(&c, 10, &value) ||
-        value > UINT64_MAX / keys[i].factor)
-        return;
-    out->value[i] = value * keys[i].factor;
-    out->known |= 1u << i;
+    out->value[key->id] = value;
+    out->known |= 1u << key->id;
 }
 
 static bool are_equal(const struct mt_sizes *a, const struct mt_sizes *b)

@@ -11,21 +11,17 @@
 #include "source/linux/cursor.h"
 
 /* VmPMD was a line of its own until 4.15; since then VmPTE holds it. */
-static const struct {
-    const char *name;
-    enum mt_counter counter;
-    unsigned factor;
-} keys[] = {
-    {"VmSize", MT_COUNTER_VM_SIZE, 1024},
-    {"RssAnon", MT_COUNTER_RSS_ANON, 1024},
-    {"RssFile", MT_COUNTER_RSS_FILE, 1024},
-    {"RssShmem", MT_COUNTER_RSS_SHMEM, 1024},
-    {"VmSwap", MT_COUNTER_SWAP, 1024},
-    {"VmPTE", MT_COUNTER_PAGE_TABLE, 1024},
-    {"VmPMD", MT_COUNTER_PAGE_TABLE, 1024},
-    {"Threads", MT_COUNTER_THREADS, 1},
-    {"voluntary_ctxt_switches", MT_COUNTER_VOLUNTARY_SWITCHES, 1},
-    {"nonvoluntary_ctxt_switches", MT_COUNTER_FORCED_SWITCHES, 1},
+static const struct mt_status_key keys[] = {
+    {"VmSize", 1024, MT_COUNTER_VM_SIZE},
+    {"RssAnon", 1024, MT_COUNTER_RSS_ANON},
+    {"RssFile", 1024, MT_COUNTER_RSS_FILE},
+    {"RssShmem", 1024, MT_COUNTER_RSS_SHMEM},
+    {"VmSwap", 1024, MT_COUNTER_SWAP},
+    {"VmPTE", 1024, MT_COUNTER_PAGE_TABLE},
+    {"VmPMD", 1024, MT_COUNTER_PAGE_TABLE},
+    {"Threads", 1, MT_COUNTER_THREADS},
+    {"voluntary_ctxt_switches", 1, MT_COUNTER_VOLUNTARY_SWITCHES},
+    {"nonvoluntary_ctxt_switches", 1, MT_COUNTER_FORCED_SWITCHES},
 };
 
 bool mt_status_knows(const struct mt_counters *counters, enum mt_counter counter)
@@ -39,33 +35,38 @@ void mt_status_set(struct mt_counters *counters, enum mt_counter counter, uint64
     counters->value[counter] = value;
 }
 
-static unsigned key_find(const char *name, size_t bytes)
+const struct mt_status_key *mt_status_value(const char *line, size_t n_bytes,
+                                            const struct mt_status_key *of, unsigned n,
+                                            uint64_t *out)
 {
+    const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
+    struct mt_cursor c;
     unsigned i = 0;
 
-    while (i < MT_COUNT_OF(keys) &&
-           (strlen(keys[i].name) != bytes || memcmp(keys[i].name, name, bytes) != 0))
+    if (!colon)
+        return NULL;
+    while (i < n && (strlen(of[i].name) != (size_t)(colon - line) ||
+                     memcmp(of[i].name, line, (size_t)(colon - line)) != 0))
         i++;
-    return i;
+    c = (struct mt_cursor){colon + 1, line + n_bytes};
+    mt_cursor_blanks(&c);
+    if (i == n || !mt_cursor_number(&c, 10, out) || *out > UINT64_MAX / of[i].factor)
+        return NULL;
+    *out *= of[i].factor;
+    return &of[i];
 }
 
 void mt_status_line(const char *line, size_t n_bytes, struct mt_counters *out)
 {
-    const char *colon = n_bytes > 0 ? memchr(line, ':', n_bytes) : NULL;
-    struct mt_cursor c;
     uint64_t value;
-    unsigned k;
+    const struct mt_status_key *key =
+        mt_status_value(line, n_bytes, keys, MT_COUNT_OF(keys), &value);
 
-    if (!colon || (k = key_find(line, (size_t)(colon - line))) == MT_COUNT_OF(keys))
+    if (!key)
         return;
-    c = (struct mt_cursor){colon + 1, line + n_bytes};
-    mt_cursor_blanks(&c);
-    if (!mt_cursor_number(&c, 10, &value) || value > UINT64_MAX / keys[k].factor)
-        return;
-    value *= keys[k].factor;
-    if (mt_status_knows(out, keys[k].counter))
-        value += out->value[keys[k].counter];
-    mt_status_set(out, keys[k].counter, value);
+    if (mt_status_knows(out, (enum mt_counter)key->id))
+        value += out->value[key->id];
+    mt_status_set(out, (enum mt_counter)key->id, value);
 }
 
 /* The program's name stands in parentheses and may hold any byte, ')' and blanks too. */

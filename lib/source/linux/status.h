@@ -5,8 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/region.h"
+
+/* A line of status that is of use, by the number that its reader has for it. */
+struct mt_status_key {
+    const char *name;
+    unsigned factor; /* bytes or pieces of one of its units */
+    unsigned id;
+};
+
+/* Which of `n` keys a line has, with its value; NULL = none, or not understood. */
+const struct mt_status_key *mt_status_value(const char *line, size_t n_bytes,
+                                            const struct mt_status_key *of, unsigned n,
+                                            uint64_t *out);
 
 /* One line of status: adds what it knows. A zombie has no Vm lines: they stay unknown. */
 void mt_status_line(const char *line, size_t n_bytes, struct mt_counters *out);
