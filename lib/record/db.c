@@ -83,26 +83,29 @@ static void set_lookaside(struct mt_db *db)
 }
 
 /* Where a host has turned all mutexes off at run time, a connection that asks for one has none. */
-int mt_db_check_threads(void)
+int mt_db_check_threads(const char *path)
 {
     sqlite3 *probe = NULL;
     bool has_mutexes;
     int rc;
 
     if (!sqlite3_threadsafe())
-        return mt_error_set(TRACER_EDB, "this SQLite was built without thread safety "
-                                        "(SQLITE_THREADSAFE=0): link another one");
+        return mt_error_set(TRACER_EDB,
+                            "%s: this SQLite was built without thread safety "
+                            "(SQLITE_THREADSAFE=0): link another one",
+                            path);
     rc = sqlite3_open_v2(":memory:", &probe, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
-    has_mutexes = sqlite3_db_mutex(probe) != NULL;
+    has_mutexes = probe && sqlite3_db_mutex(probe);
     sqlite3_close(probe);
     if (rc != SQLITE_OK)
         return mt_error_set(rc == SQLITE_NOMEM ? TRACER_ENOMEM : TRACER_EDB,
-                            "SQLite does not open any database: %s", sqlite3_errstr(rc));
+                            "%s: cannot open it: %s", path, sqlite3_errstr(rc));
     if (!has_mutexes)
         return mt_error_set(TRACER_EDB,
-                            "this program has turned the mutexes of SQLite off "
+                            "%s: this program has turned the mutexes of SQLite off "
                             "(SQLITE_CONFIG_SINGLETHREAD): set SQLITE_CONFIG_MULTITHREAD, or watch "
-                            "it from outside by memtracer record");
+                            "it from outside by memtracer record",
+                            path);
     return TRACER_OK;
 }
 

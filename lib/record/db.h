@@ -20,7 +20,7 @@ struct mt_db {
 };
 
 /* An error where this SQLite cannot serve a thread beside the host's. */
-int mt_db_check_threads(void);
+int mt_db_check_threads(const char *path);
 
 /* Opens for writing; the file is made when missing. Sets limits and pragmas of the connection. */
 int mt_db_open(struct mt_db *db, const char *path, const char *vfs_name);

@@ -92,7 +92,7 @@ static int open_file(struct mt_recorder *r, const char *path)
     int error = check_trust(path);
 
     if (!error)
-        error = mt_db_check_threads();
+        error = mt_db_check_threads(path);
     if (!error)
         error = mt_file_check(path, mt_vfs_name(), &kind);
     if (error)
