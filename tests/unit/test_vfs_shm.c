@@ -114,11 +114,18 @@ static void marks_come_alone(void **state)
 /* What an ended writer had begun stands behind the end that the head tells. */
 static void a_writer_knows_all(void **state)
 {
+    const uint32_t last[] = {0, 1, 4061, 4062, 4063, 5000};
+    const int next[] = {136, 140, 16380, BYTES, BYTES + 4, BYTES + 4 * 938};
+
     (void)state;
-    theirs[NUMBER] = theirs[BYTES + HASH] = 3;
-    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
-    assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 6);
-    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    for (char i = 0; i < 6; i++) {
+        *(volatile uint32_t *)&theirs[16] = *(volatile uint32_t *)&theirs[48 + 16] = last[(int)i];
+        barrier();
+        theirs[next[(int)i]] = theirs[BYTES + HASH] = (char)(i + 1);
+        assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+        assert_int_equal(ours[1][HASH], i + 1);
+        unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    }
 }
 
 /* Who waits for a lock looks again when it was refused. */
@@ -194,16 +201,18 @@ static void a_file_cut_short_is_filled_again(void **state)
 
     (void)state;
     assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
-    new_head(ours[0], 2);
     ours[0][NUMBER] = ours[1][HASH] = 2;
+    new_head(ours[0], 1);
     unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
-    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        assert_int_equal(truncate(index_path, lengths[i]), 0);
+    for (char i = 0; i < 6; i++) {
+        assert_int_equal(truncate(index_path, lengths[(int)i]), 0);
         assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+        new_head(ours[0], (char)(i + 2));
         unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
         assert_int_equal(stat(index_path, &s), 0);
         assert_int_equal(s.st_size, REGIONS * BYTES);
-        assert_int_equal(theirs[16] + theirs[48 + 16] + theirs[NUMBER] + theirs[BYTES + HASH], 8);
+        assert_int_equal(theirs[16] + theirs[48 + 16], 2 * (i + 2));
+        assert_int_equal(theirs[NUMBER] + theirs[BYTES + HASH], 4);
         assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 4);
     }
 }

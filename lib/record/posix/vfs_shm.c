@@ -23,6 +23,7 @@
 #define PATH_BYTES 4200
 #define PAGE_STEP 4096
 
+#define LAST_PAGE_AT 16       /* in the head: number of the log's last page */
 #define COPY_BYTES 48         /* of the head; both copies alike: it is whole */
 #define COPIES_BYTES 96       /* of the two, which only the writer changes … */
 #define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
@@ -126,29 +127,41 @@ static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to,
     write_part(f, region, first, last);
 }
 
-/* What a new head speaks of is there before it, and its second copy before its first: who finds
- * them unlike waits. */
-static void push(struct mt_vfs_file *f)
-{
-    size_t bytes = (size_t)f->shm_bytes;
-
-    for (int i = f->n_shm - 1; i >= 0; i--) {
-        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
-        push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
-    }
-    if (f->n_shm == 0)
-        return;
-    for (size_t at = COPIES_BYTES; at < HEAD_BYTES; at += WORD)
-        push_part(f, 0, at, at + WORD, WORD);
-    push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
-    push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
-}
-
 /* Of a file that was cut short what we know of it is all there is. */
 static void fill_again(struct mt_vfs_file *f)
 {
     for (int i = f->n_shm - 1; i >= 0; i--)
         write_part(f, i, 0, (size_t)f->shm_bytes);
+}
+
+static bool is_short(const struct mt_vfs_file *f)
+{
+    struct stat s;
+
+    return mt_os_descriptor_is_ours(f->shm_fd) && fstat(f->shm_fd, &s) == 0 &&
+           s.st_size < offset_of(f, f->n_shm, 0);
+}
+
+/* What a new head speaks of is there before it, and its second copy before its first: who finds
+ * them unlike waits. Pages that no head speaks of yet are nobody else's concern. */
+static void push(struct mt_vfs_file *f)
+{
+    size_t bytes = (size_t)f->shm_bytes;
+    bool new_head;
+
+    if (f->n_shm == 0)
+        return;
+    new_head = memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
+    if (new_head && is_short(f))
+        fill_again(f);
+    for (int i = f->n_shm - 1; i >= 0 && new_head; i--) {
+        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
+        push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
+    }
+    for (size_t at = COPIES_BYTES; at < HEAD_BYTES; at += WORD)
+        push_part(f, 0, at, at + WORD, WORD);
+    push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
+    push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
 }
 
 /* Takes over what others changed of n bytes, a page at most. Returns whether they did. */
@@ -183,19 +196,37 @@ static void pull_region(struct mt_vfs_file *f, int region)
 
 /* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
  * log is. */
-static void pull(struct mt_vfs_file *f, bool all)
+static void pull(struct mt_vfs_file *f)
 {
     char before[COPIES_BYTES];
 
     if (f->n_shm == 0)
         return;
     memcpy(before, filed(f, 0), sizeof(before));
-    if (!pull_part(f, 0, 0, HEAD_BYTES) || !memcmp(before, filed(f, 0), sizeof(before))) {
-        if (!all)
-            return;
-    }
+    if (!pull_part(f, 0, 0, HEAD_BYTES) || !memcmp(before, filed(f, 0), sizeof(before)))
+        return;
     for (int i = 0; i < f->n_shm; i++)
         pull_region(f, i);
+}
+
+/* A writer that was ended has left pages behind those that the head speaks of, the first of them
+ * where we would write our next: SQLite wants to see them. */
+static void pull_remnants(struct mt_vfs_file *f)
+{
+    uint32_t last, in_first = (uint32_t)(f->shm_bytes / 2 - HEAD_BYTES) / (uint32_t)WORD;
+    uint32_t in_others = (uint32_t)f->shm_bytes / 2 / (uint32_t)WORD;
+    int region = 0;
+    size_t at;
+
+    if (f->n_shm == 0)
+        return;
+    memcpy(&last, ours(f, 0) + LAST_PAGE_AT, sizeof(last));
+    if (last >= in_first)
+        region = 1 + (int)((last - in_first) / in_others);
+    at = region ? (last - in_first) % in_others * WORD : HEAD_BYTES + last * WORD;
+    if (region < f->n_shm && pull_part(f, region, at, WORD))
+        for (int i = 0; i < f->n_shm; i++)
+            pull_region(f, i);
 }
 
 /* ---- what SQLite calls ---- */
@@ -255,7 +286,7 @@ static int unlock(struct mt_vfs_file *f, int first, int n, unsigned locks)
 }
 
 /* A lock is given back when what was written under it is in the file; one that was got, or not,
- * tells what others wrote. Who may write learns all, for an ended writer's remnants too. */
+ * tells what others wrote. */
 int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
@@ -269,7 +300,9 @@ int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
     rc = lock_result(f, failed);
     if (!failed && exclusive)
         f->shm_exclusive |= locks;
-    pull(f, !failed && exclusive && first == 0);
+    pull(f);
+    if (!failed && exclusive && first == 0)
+        pull_remnants(f);
     return rc == SQLITE_OK ? lock_result(f, 0) : rc;
 }
 
@@ -280,7 +313,7 @@ void mt_vfs_shm_barrier(sqlite3_file *file)
     atomic_thread_fence(memory_order_seq_cst);
     if (f->shm_exclusive)
         push(f);
-    pull(f, false);
+    pull(f);
 }
 
 int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
