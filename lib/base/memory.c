@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "base/os/os.h"
 
-#define N_SLOTS 1024
+#define N_SLOTS 4096 /* some 34 a tracer, of which a process may have 64; and what they grow by */
 
 /* base 0 = free slot, 1 = being filled; bytes are written before base is published. */
 static struct {
