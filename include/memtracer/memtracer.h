@@ -19,6 +19,11 @@
  *   takes no lock and touches no file; tracer_stop() frees nothing and returns TRACER_OK. The
  *   child may tracer_start() its own, on another path. A fork() waits for the sampler to leave
  *   SQLite, 20 ms at most.
+ * - The sampler is a thread like any other to the C library and the kernel: unshare(CLONE_NEWUSER)
+ *   is refused while it lives, and where one thread alone was given other capabilities (capset,
+ *   PR_SET_KEEPCAPS) a later setgroups() or setuid() that the others may not do ends the process.
+ *   Start after such calls, or stop before. A process whose last own thread ended ends at the next
+ *   tick.
  * - Strings are UTF-8 or, on Linux, any bytes; they are copied before the call returns.
  * - Sizes are in bytes, times in nanoseconds unless the name says otherwise.
  */

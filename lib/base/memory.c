@@ -12,7 +12,7 @@
 #include "base/compiler.h"
 #include "base/os/os.h"
 
-#define N_SLOTS 1024
+#define N_SLOTS 4096 /* some 34 a tracer, of which a process may have 64; and what they grow by */
 
 /* base 0 = free slot, 1 = being filled; bytes are written before base is published. */
 static struct {
@@ -20,6 +20,7 @@ static struct {
     atomic_size_t bytes;
 } slots[N_SLOTS];
 
+static atomic_size_t n_reached; /* those behind were never filled, and need no look */
 static atomic_uint fail_at;
 
 static bool must_fail(void)
@@ -37,6 +38,8 @@ static bool keep(void *p, size_t bytes)
 
         if (!atomic_compare_exchange_strong(&slots[i].base, &empty, 1))
             continue;
+        for (size_t n = atomic_load(&n_reached); n <= i;)
+            atomic_compare_exchange_weak(&n_reached, &n, i + 1);
         atomic_store(&slots[i].bytes, bytes);
         atomic_store(&slots[i].base, (uintptr_t)p);
         return true;
@@ -47,7 +50,7 @@ static bool keep(void *p, size_t bytes)
 /* Takes a block out of its slot and says how long it is; 0 = it is in none. */
 static size_t drop(void *p)
 {
-    for (size_t i = 0; i < N_SLOTS; i++) {
+    for (size_t i = 0; i < atomic_load(&n_reached); i++) {
         uintptr_t base = (uintptr_t)p;
         size_t bytes = atomic_load(&slots[i].bytes);
 
@@ -109,7 +112,7 @@ void mt_memory_disown(void *p)
 
 void mt_memory_each(void (*visit)(void *user, uint64_t base, uint64_t bytes), void *user)
 {
-    for (size_t i = 0; i < N_SLOTS; i++) {
+    for (size_t i = 0; i < atomic_load(&n_reached); i++) {
         uintptr_t base = atomic_load(&slots[i].base);
         size_t bytes = atomic_load(&slots[i].bytes);
 

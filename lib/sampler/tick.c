@@ -180,6 +180,13 @@ static int look_and_record(struct tracer *t, struct mt_sample *sample, int64_t b
     return record_error;
 }
 
+/* A host whose last thread ended must not go on living by ours. */
+static bool is_deserted(const struct mt_counters *now)
+{
+    return now->known >> MT_COUNTER_THREADS & 1u &&
+           mt_os_thread_is_deserted((uint64_t)now->value[MT_COUNTER_THREADS]);
+}
+
 int mt_tick(struct tracer *t, const struct mt_tick_request *request)
 {
     struct mt_work *w = t->work;
@@ -198,6 +205,10 @@ int mt_tick(struct tracer *t, const struct mt_tick_request *request)
     w->source_error = TRACER_OK;
     w->counters[w->now].known = 0;
     w->source->ops->counters(w->source, &w->counters[w->now]);
+    if (!t->options.pid && is_deserted(&w->counters[w->now])) {
+        w->source_error = mt_error_set(TRACER_ESTATE, "no thread of this program is left");
+        return TRACER_OK;
+    }
     mt_add_allocator_counters(w);
     sample.depth = (uint8_t)plan(t, request, begun_ns, &deferred);
     sample.flags = (deferred ? MT_SAMPLE_PARTIAL : 0) | clock_flags(t, &sample) |

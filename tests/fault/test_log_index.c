@@ -2,8 +2,8 @@
 /* Description: the index of the log (-shm) is shared with programs that use SQLite's own file
  * layer, which maps it; ours does not. Money is moved between accounts by both, with checkpoints of
  * every kind and writers that are killed: the sum is 0 in every snapshot, nothing that was
- * committed is missing. And the file may be cut short, its head overwritten: no signal, nothing
- * lost. */
+ * committed is missing. And the file may be cut short, also in the midst of a transaction, its head
+ * overwritten, an old one put back: no signal, nothing lost. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
@@ -224,6 +224,72 @@ static void D03_it_may_be_cut_short(void **state)
     sqlite3_close(db);
 }
 
+/* What a cut leaves; or a tool that empties a file and fills it again. */
+static void damage(unsigned i)
+{
+    const off_t lengths[] = {0, 100, 4096, 20000};
+
+    assert_int_equal(truncate(index_path, lengths[i / 2 % 4]), 0);
+    if (i % 2)
+        assert_int_equal(truncate(index_path, 65536), 0);
+}
+
+static void D03_it_may_be_cut_short_in_the_midst(void **state)
+{
+    sqlite3 *db = open_by(mt_vfs_name());
+    unsigned random = 1;
+
+    (void)state;
+    for (unsigned i = 0; i < N_CUTS; i++) {
+        assert_int_equal(move(db, 1, &random), SQLITE_OK);
+        run(db, "BEGIN IMMEDIATE; UPDATE account SET v = v + 5 WHERE id % 7 = 1");
+        damage(i);
+        run(db, "UPDATE account SET v = v - 5 WHERE id % 7 = 1");
+        run(db, i % 5 ? "COMMIT" : "ROLLBACK");
+        assert_true(adds_up(db));
+        if (i % 20 == 0)
+            checkpoint(db, (int)i / 20);
+    }
+    assert_int_equal(number(db, "SELECT n FROM done WHERE who = 1"), N_CUTS);
+    sqlite3_close(db);
+}
+
+static void copy(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "r+");
+    size_t n;
+
+    if (!out)
+        out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    n = fread(bytes, 1, sizeof(bytes), in);
+    assert_int_equal(fwrite(bytes, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+/* A backup that is put back. */
+static void an_old_one_takes_no_commit_away(void **state)
+{
+    sqlite3 *db = open_by(mt_vfs_name());
+    unsigned random = 1;
+    char backup[220];
+
+    (void)state;
+    snprintf(backup, sizeof(backup), "%s.old", index_path);
+    for (int i = 0; i < N_CUTS; i += 2) {
+        assert_int_equal(move(db, 1, &random), SQLITE_OK);
+        copy(index_path, backup);
+        assert_int_equal(move(db, 1, &random), SQLITE_OK);
+        copy(backup, index_path);
+        assert_true(adds_up(db));
+    }
+    assert_int_equal(number(db, "SELECT n FROM done WHERE who = 1"), N_CUTS);
+    sqlite3_close(db);
+}
+
 static void D03_nothing_of_it_is_mapped(void **state)
 {
     sqlite3 *db = open_by(mt_vfs_name());
@@ -278,8 +344,8 @@ int main(void)
 {
 #define BANK(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        BANK(all_agree_with_those_that_map_it),
-        BANK(D03_it_may_be_cut_short),
+        BANK(all_agree_with_those_that_map_it),     BANK(D03_it_may_be_cut_short),
+        BANK(D03_it_may_be_cut_short_in_the_midst), BANK(an_old_one_takes_no_commit_away),
         BANK(D03_nothing_of_it_is_mapped),
     };
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 /* How C++ has the destructors of static objects called. */
 int __cxa_atexit(void (*destroy)(void *), void *object, void *library);
@@ -179,6 +180,42 @@ static void ends_that_stop_the_tracer(void **state)
     }
 }
 
+static int last_thread_ends(void)
+{
+    record_a_little();
+    pthread_exit(NULL);
+}
+
+/* As a program without the C library's threads does. */
+static int last_thread_ends_at_once(void)
+{
+    record_a_little();
+    syscall(SYS_exit, 0);
+    return 1;
+}
+
+static int last_thread_ends_and_stops_at_exit(void)
+{
+    atexit(stop);
+    record_a_little();
+    pthread_exit(NULL);
+}
+
+/* Without the tracer these are ends of the process. */
+static void ends_of_the_last_thread(void **state)
+{
+    static int (*const hosts[])(void) = {last_thread_ends, last_thread_ends_at_once,
+                                         last_thread_ends_and_stops_at_exit};
+
+    for (unsigned i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        guest_run(hosts[i]);
+        guest_whole_file();
+        assert_string_equal(host_ask("SELECT state FROM run WHERE id = 1").text, "ended");
+        host_end(state);
+        assert_int_equal(host_begin(state), 0);
+    }
+}
+
 /* Another thread ends the process while this one waits in the tracer. */
 static void *end_all(void *unused)
 {
@@ -212,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(ends_that_stop_nothing),
         T(ends_that_stop_the_tracer),
+        T(ends_of_the_last_thread),
         T(an_end_while_the_tracer_is_used),
     };
 

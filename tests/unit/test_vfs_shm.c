@@ -5,12 +5,14 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "record/vfs.h"
@@ -79,6 +81,7 @@ static void barrier(void)
 
 static void new_head(volatile char *index, char value)
 {
+    index[12] = index[48 + 12] = 1;
     index[16] = index[48 + 16] = value;
 }
 
@@ -119,6 +122,7 @@ static void a_writer_knows_all(void **state)
 
     (void)state;
     for (char i = 0; i < 6; i++) {
+        new_head(theirs, 1);
         *(volatile uint32_t *)&theirs[16] = *(volatile uint32_t *)&theirs[48 + 16] = last[(int)i];
         barrier();
         theirs[next[(int)i]] = theirs[BYTES + HASH] = (char)(i + 1);
@@ -194,27 +198,85 @@ static void what_others_change_meanwhile_stays(void **state)
     assert_int_equal(theirs[MARK], 9);
 }
 
-static void a_file_cut_short_is_filled_again(void **state)
+/* Its head is void, so that SQLite makes the index anew; what is being read goes on by our copy. */
+static void a_file_cut_short_is_made_anew(void **state)
 {
     const off_t lengths[] = {0, 3, 130, 4096, BYTES, BYTES + 5000};
     struct stat s;
 
     (void)state;
-    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
-    ours[0][NUMBER] = ours[1][HASH] = 2;
-    new_head(ours[0], 1);
-    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
-    for (char i = 0; i < 6; i++) {
-        assert_int_equal(truncate(index_path, lengths[(int)i]), 0);
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
         assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
-        new_head(ours[0], (char)(i + 2));
+        new_head(ours[0], 2);
+        ours[0][NUMBER] = ours[1][HASH] = 2;
+        unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+        assert_int_equal(theirs[12] + theirs[48 + 12], 2);
+        assert_int_equal(truncate(index_path, lengths[i]), 0);
+        assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+        assert_int_equal(ours[0][12] + ours[0][48 + 12], 0);
+        assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 4);
         unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
         assert_int_equal(stat(index_path, &s), 0);
         assert_int_equal(s.st_size, REGIONS * BYTES);
-        assert_int_equal(theirs[16] + theirs[48 + 16], 2 * (i + 2));
+        assert_int_equal(theirs[12] + theirs[48 + 12], 0);
         assert_int_equal(theirs[NUMBER] + theirs[BYTES + HASH], 4);
-        assert_int_equal(ours[0][NUMBER] + ours[1][HASH], 4);
     }
+}
+
+/* As long as it may write, what is ours is right. */
+static void what_a_writer_finds_changed_is_written_anew(void **state)
+{
+    (void)state;
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    new_head(ours[0], 2);
+    ours[0][NUMBER] = ours[1][HASH] = 2;
+    barrier();
+    assert_int_equal(truncate(index_path, 0), 0);
+    barrier();
+    assert_int_equal(ours[0][12] + ours[0][NUMBER] + ours[1][HASH],
+                     5); /* and does not hang on it */
+    new_head(ours[0], 3);
+    barrier();
+    assert_int_equal(theirs[12] + theirs[NUMBER] + theirs[BYTES + HASH], 5);
+    theirs[NUMBER] = theirs[12] = theirs[BYTES + HASH] = 0;
+    new_head(ours[0], 4);
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(theirs[12] + theirs[NUMBER] + theirs[BYTES + HASH], 5);
+}
+
+static void an_old_head_is_not_believed(void **state)
+{
+    (void)state;
+    new_head(theirs, 5);
+    barrier();
+    theirs[NUMBER] = 1;
+    new_head(theirs, 4);
+    barrier();
+    assert_int_equal(ours[0][12] + ours[0][48 + 12] + ours[0][NUMBER], 0);
+}
+
+/* A limit lets the page numbers be written, but not the hashes. */
+static void a_head_waits_for_what_it_speaks_of(void **state)
+{
+    struct rlimit was, small;
+
+    (void)state;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+    small = (struct rlimit){.rlim_cur = HASH - 1000, .rlim_max = was.rlim_max};
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    new_head(ours[0], 2);
+    ours[0][NUMBER] = ours[0][HASH] = 2;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+    assert_int_equal(theirs[12] + theirs[48 + 12], 0);
+    assert_int_equal(lock(READER, SQLITE_SHM_SHARED), SQLITE_IOERR_SHMLOCK); /* is told … */
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);         /* … and got over */
+    assert_int_equal(ours[0][12], 0);
+    new_head(ours[0], 2);
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(theirs[12] + theirs[HASH], 3);
 }
 
 int main(void)
@@ -227,7 +289,10 @@ int main(void)
         INDEX(a_refused_lock_brings_the_head),
         INDEX(what_is_ours_is_there_before_the_lock_is_not),
         INDEX(what_others_change_meanwhile_stays),
-        INDEX(a_file_cut_short_is_filled_again),
+        INDEX(a_file_cut_short_is_made_anew),
+        INDEX(what_a_writer_finds_changed_is_written_anew),
+        INDEX(an_old_head_is_not_believed),
+        INDEX(a_head_waits_for_what_it_speaks_of),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

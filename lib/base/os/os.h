@@ -42,6 +42,9 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns);
 /* False when the system ended the thread, and it alone, as a system call filter does: it will
  * answer nobody. True where the OS cannot tell. */
 bool mt_os_thread_alive(const struct mt_os_thread *t);
+/* True when none of the host's threads is left, so that the process would have ended but for those
+ * that were started here. `n_threads` is what the process has, its ended leader included. Linux. */
+bool mt_os_thread_is_deserted(uint64_t n_threads);
 /* To be called first in the new thread: a descriptor table of its own, where the OS can, and root
  * and current folders of its own, so that the file's path means the same after a chroot. Returns
  * false when the thread shares the host's descriptors. */

@@ -29,7 +29,8 @@ struct mt_vfs_file {
     char *shm[MT_SHM_REGIONS];
     int n_shm, shm_bytes;     /* regions copied, size of one */
     unsigned shm_exclusive;   /* bits of the locks on it that are held exclusively */
-    bool shm_is_lost;         /* it can be neither read nor written any more */
+    bool shm_is_lost;         /* it could not be read or written, which nobody was told yet */
+    bool shm_is_void;         /* it was cut short: not to be believed until it is made anew */
     sqlite3_int64 written_to; /* where the last write ended, -1 = none did */
     int n_held;               /* bytes of a log's head that wait for its page, 0 = none … */
     sqlite3_int64 held_at;

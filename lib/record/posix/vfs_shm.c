@@ -3,7 +3,7 @@
  * lays it out (the index of the log: two copies of its head, the readers' marks, page numbers and
  * hashes). In: region numbers. Out: copies of them in memory, brought into line with the file at
  * each lock and barrier, before which nobody may count on what another process wrote.
- * Not mapped: whoever cut the file short would end the host with SIGBUS. So it is filled again. */
+ * Not mapped: whoever cut the file short would end the host with SIGBUS. So it is made anew. */
 #define _GNU_SOURCE
 #include "record/posix/vfs_file.h"
 
@@ -23,12 +23,16 @@
 #define PATH_BYTES 4200
 #define PAGE_STEP 4096
 
-#define LAST_PAGE_AT 16       /* in the head: number of the log's last page */
 #define COPY_BYTES 48         /* of the head; both copies alike: it is whole */
 #define COPIES_BYTES 96       /* of the two, which only the writer changes … */
 #define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
 #define WORD sizeof(uint32_t) /* a mark */
 #define COMPARED_AT_ONCE 256  /* bytes */
+#define IS_INIT 12            /* of the head: 1 = there is one */
+#define LOG_END 16            /* of the head: the last frame that was committed … */
+#define LOG_NUMBER 32         /* … and a number, one more with each log that begins */
+#define OLDER_MOST 65536      /* logs: further away it is another file's */
+#define WRITER 1u             /* the lock of who may write the log */
 
 static bool shm_path(const struct mt_vfs_file *f, char *out)
 {
@@ -106,10 +110,25 @@ static void write_part(struct mt_vfs_file *f, int region, size_t from, size_t to
 
     if (!mt_os_descriptor_is_ours(f->shm_fd) ||
         pwrite(f->shm_fd, ours(f, region) + from, n, offset_of(f, region, from)) != (ssize_t)n) {
-        f->shm_is_lost = true;
+        f->shm_is_lost = f->shm_is_void = true;
         return;
     }
     memcpy(filed(f, region) + from, ours(f, region) + from, n);
+}
+
+/* What the file has there, zeros where it ends before; false = it cannot be read. */
+static bool read_part(struct mt_vfs_file *f, int region, size_t at, size_t n, char *out)
+{
+    ssize_t got = mt_os_descriptor_is_ours(f->shm_fd)
+                      ? pread(f->shm_fd, out, n, offset_of(f, region, at))
+                      : -1;
+
+    if (got < 0) {
+        f->shm_is_lost = f->shm_is_void = true;
+        return false;
+    }
+    memset(out + got, 0, n - (size_t)got);
+    return true;
 }
 
 /* Writes what was changed in [from, to), and what lies between. */
@@ -127,58 +146,80 @@ static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to,
     write_part(f, region, first, last);
 }
 
-/* Of a file that was cut short what we know of it is all there is. */
-static void fill_again(struct mt_vfs_file *f)
+static bool is_writer(const struct mt_vfs_file *f)
 {
-    for (int i = f->n_shm - 1; i >= 0; i--)
-        write_part(f, i, 0, (size_t)f->shm_bytes);
+    return f->shm_exclusive & WRITER;
 }
 
-static bool is_short(const struct mt_vfs_file *f)
+/* Where the file ends before what we have of it; false, too, when that cannot be told. */
+static bool ends_early(const struct mt_vfs_file *f, off_t *out_end)
 {
     struct stat s;
 
-    return mt_os_descriptor_is_ours(f->shm_fd) && fstat(f->shm_fd, &s) == 0 &&
-           s.st_size < offset_of(f, f->n_shm, 0);
+    if (!mt_os_descriptor_is_ours(f->shm_fd) || fstat(f->shm_fd, &s))
+        return false;
+    *out_end = s.st_size;
+    return s.st_size < offset_of(f, f->n_shm, 0);
 }
 
-/* What a new head speaks of is there before it, and its second copy before its first: who finds
- * them unlike waits. Pages that no head speaks of yet are nobody else's concern. */
-static void push(struct mt_vfs_file *f)
+/* But for the marks all of it is the writer's: what somebody's hand left there in the meantime, or
+ * took away, differs from ours and is written anew. */
+static void read_back(struct mt_vfs_file *f)
+{
+    off_t end;
+
+    if (ends_early(f, &end) && !fill_up(f->shm_fd, end, offset_of(f, f->n_shm, 0)))
+        f->shm_is_lost = f->shm_is_void = true;
+    for (int i = 0; i < f->n_shm && !f->shm_is_lost; i++) {
+        size_t from = i ? 0 : HEAD_BYTES;
+
+        read_part(f, i, from, (size_t)f->shm_bytes - from, filed(f, i) + from);
+    }
+    if (f->n_shm > 0 && !f->shm_is_lost)
+        read_part(f, 0, 0, COPIES_BYTES, filed(f, 0));
+}
+
+static void push_regions(struct mt_vfs_file *f)
 {
     size_t bytes = (size_t)f->shm_bytes;
-    bool new_head;
 
-    if (f->n_shm == 0)
-        return;
-    new_head = memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
-    if (new_head && is_short(f))
-        fill_again(f);
-    for (int i = f->n_shm - 1; i >= 0 && new_head; i--) {
+    for (int i = f->n_shm - 1; i >= 0; i--) {
         push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
         push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
     }
-    for (size_t at = COPIES_BYTES; at < HEAD_BYTES; at += WORD)
+}
+
+/* What a new head speaks of is there before it, or it is not written; and its second copy before
+ * its first: who finds them unlike waits. Pages that no head speaks of yet are nobody else's
+ * concern. */
+static void push(struct mt_vfs_file *f)
+{
+    bool new_head =
+        f->n_shm > 0 && memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
+
+    if (is_writer(f) && (new_head || f->shm_is_void)) {
+        read_back(f);
+        if (!f->shm_is_lost)
+            push_regions(f);
+    }
+    if (f->n_shm == 0 || f->shm_is_lost)
+        return;
+    for (size_t at = COPIES_BYTES; at < HEAD_BYTES && !f->shm_is_lost; at += WORD)
         push_part(f, 0, at, at + WORD, WORD);
-    push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
-    push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
+    if (!f->shm_is_lost)
+        push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
+    if (!f->shm_is_lost)
+        push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
+    if (is_writer(f) && !f->shm_is_lost)
+        f->shm_is_void = false;
 }
 
 /* Takes over what others changed of n bytes, a page at most. Returns whether they did. */
 static bool pull_part(struct mt_vfs_file *f, int region, size_t at, size_t n)
 {
     char now[PAGE_STEP], *a = ours(f, region) + at, *b = filed(f, region) + at;
-    ssize_t got = mt_os_descriptor_is_ours(f->shm_fd)
-                      ? pread(f->shm_fd, now, n, offset_of(f, region, at))
-                      : -1;
 
-    if (got != (ssize_t)n) {
-        f->shm_is_lost = f->shm_is_lost || got < 0;
-        if (got >= 0)
-            fill_again(f);
-        return false;
-    }
-    if (!memcmp(now, b, n))
+    if (!read_part(f, region, at, n, now) || !memcmp(now, b, n))
         return false;
     for (size_t i = 0; i < n; i += WORD)
         if (memcmp(now + i, b + i, WORD) != 0) {
@@ -188,45 +229,96 @@ static bool pull_part(struct mt_vfs_file *f, int region, size_t at, size_t n)
     return true;
 }
 
-static void pull_region(struct mt_vfs_file *f, int region)
+static void pull_region(struct mt_vfs_file *f, int region, size_t from)
 {
-    for (size_t at = 0; at < (size_t)f->shm_bytes; at += PAGE_STEP)
-        pull_part(f, region, at, PAGE_STEP);
+    for (size_t at = from; at < (size_t)f->shm_bytes; at = (at / PAGE_STEP + 1) * PAGE_STEP)
+        pull_part(f, region, at, PAGE_STEP - at % PAGE_STEP);
 }
 
-/* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
- * log is. */
-static void pull(struct mt_vfs_file *f)
+/* Of a file that was cut short nothing is believed any more: without a head SQLite makes the index
+ * anew from the log, under the locks that this needs. What is being read goes on by our copy. */
+static bool is_void(struct mt_vfs_file *f)
 {
-    char before[COPIES_BYTES];
-
-    if (f->n_shm == 0)
-        return;
-    memcpy(before, filed(f, 0), sizeof(before));
-    if (!pull_part(f, 0, 0, HEAD_BYTES) || !memcmp(before, filed(f, 0), sizeof(before)))
-        return;
-    for (int i = 0; i < f->n_shm; i++)
-        pull_region(f, i);
+    if (f->shm_is_void) {
+        memset(ours(f, 0), 0, COPIES_BYTES);
+        memset(filed(f, 0), 0, COPIES_BYTES);
+    }
+    return f->shm_is_void;
 }
 
 /* A writer that was ended has left pages behind those that the head speaks of, the first of them
  * where we would write our next: SQLite wants to see them. */
-static void pull_remnants(struct mt_vfs_file *f)
+static bool has_remnants(struct mt_vfs_file *f)
 {
     uint32_t last, in_first = (uint32_t)(f->shm_bytes / 2 - HEAD_BYTES) / (uint32_t)WORD;
     uint32_t in_others = (uint32_t)f->shm_bytes / 2 / (uint32_t)WORD;
     int region = 0;
     size_t at;
 
-    if (f->n_shm == 0)
-        return;
-    memcpy(&last, ours(f, 0) + LAST_PAGE_AT, sizeof(last));
+    memcpy(&last, ours(f, 0) + LOG_END, sizeof(last));
     if (last >= in_first)
         region = 1 + (int)((last - in_first) / in_others);
     at = region ? (last - in_first) % in_others * WORD : HEAD_BYTES + last * WORD;
-    if (region < f->n_shm && pull_part(f, region, at, WORD))
-        for (int i = 0; i < f->n_shm; i++)
-            pull_region(f, i);
+    return region < f->n_shm && pull_part(f, region, at, WORD);
+}
+
+/* Of another head, one that is being written or was overwritten, SQLite believes nothing. */
+static bool is_whole(const char *head)
+{
+    return head[IS_INIT] && !memcmp(head, head + COPY_BYTES, COPY_BYTES);
+}
+
+static uint32_t number_of_log(const char *head)
+{
+    const unsigned char *n = (const unsigned char *)head + LOG_NUMBER;
+
+    return (uint32_t)n[0] << 24 | (uint32_t)n[1] << 16 | (uint32_t)n[2] << 8 | n[3];
+}
+
+/* Of an older log, or of the same and ends before: somebody put an old one there. To make the index
+ * anew is never wrong. */
+static bool goes_back(const char *was, const char *is)
+{
+    uint32_t end_was, end_is, older = number_of_log(was) - number_of_log(is);
+
+    memcpy(&end_was, was + LOG_END, sizeof(end_was));
+    memcpy(&end_is, is + LOG_END, sizeof(end_is));
+    return is_whole(was) && (older ? older < OLDER_MOST : end_is < end_was);
+}
+
+/* Whose head is new, of a whole one; `was` is what was there before. */
+static bool is_new(struct mt_vfs_file *f, const char *was)
+{
+    if (!is_whole(filed(f, 0)) || !memcmp(was, filed(f, 0), COPIES_BYTES))
+        return false;
+    f->shm_is_void = goes_back(was, filed(f, 0));
+    return !is_void(f);
+}
+
+/* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
+ * log is. Who has just become the writer looks more closely; then only marks come from others. */
+static void pull(struct mt_vfs_file *f, bool becomes_writer)
+{
+    char before[COPIES_BYTES];
+    off_t end;
+
+    if (f->n_shm == 0)
+        return;
+    if (is_writer(f) && !becomes_writer) {
+        if (!f->shm_is_void)
+            pull_part(f, 0, COPIES_BYTES, HEAD_BYTES - COPIES_BYTES);
+        return;
+    }
+    f->shm_is_void = f->shm_is_void || (becomes_writer && ends_early(f, &end));
+    if (is_void(f))
+        return;
+    memcpy(before, filed(f, 0), sizeof(before));
+    pull_part(f, 0, 0, HEAD_BYTES);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!is_new(f, before) && (f->shm_is_void || !becomes_writer || !has_remnants(f)))
+        return;
+    for (int i = 0; i < f->n_shm; i++)
+        pull_region(f, i, i ? 0 : HEAD_BYTES);
 }
 
 /* ---- what SQLite calls ---- */
@@ -246,7 +338,8 @@ static int copy_next(struct mt_vfs_file *f, int extend, bool *out_absent)
     f->shm[f->n_shm] = mt_memory_alloc(2 * (size_t)f->shm_bytes);
     if (!f->shm[f->n_shm])
         return SQLITE_NOMEM;
-    pull_region(f, f->n_shm++);
+    pull_region(f, f->n_shm, 0);
+    f->n_shm++;
     return SQLITE_OK;
 }
 
@@ -269,41 +362,39 @@ int mt_vfs_shm_map(sqlite3_file *file, int region, int bytes, int extend, void v
     return rc;
 }
 
-/* Where the file is lost, no waiting helps. */
-static int lock_result(const struct mt_vfs_file *f, int failed)
+static int give_back(struct mt_vfs_file *f, int first, int n)
 {
-    if (f->shm_is_lost || (failed && errno == EBADF))
-        return SQLITE_IOERR_SHMLOCK;
-    return failed ? SQLITE_BUSY : SQLITE_OK;
+    f->shm_exclusive &= ~(((1u << n) - 1) << first);
+    return mt_vfs_set_lock(f->shm_fd, F_UNLCK, LOCK_FIRST + first, n);
 }
 
-static int unlock(struct mt_vfs_file *f, int first, int n, unsigned locks)
+static int unlock(struct mt_vfs_file *f, int first, int n)
 {
     if (f->shm_exclusive)
         push(f);
-    f->shm_exclusive &= ~locks;
-    return lock_result(f, mt_vfs_set_lock(f->shm_fd, F_UNLCK, LOCK_FIRST + first, n));
+    return give_back(f, first, n) ? SQLITE_IOERR_SHMLOCK : SQLITE_OK;
 }
 
-/* A lock is given back when what was written under it is in the file; one that was got, or not,
- * tells what others wrote. */
+/* Where the file is lost, no waiting helps: that is told once, then tried again. A lock is given
+ * back when what was written under it is in the file; one that was got, or not, tells what others
+ * wrote. */
 int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
-    unsigned locks = ((1u << n) - 1) << first;
-    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
-    int failed, rc;
+    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0, lost = f->shm_is_lost, failed;
 
     if (flags & SQLITE_SHM_UNLOCK)
-        return unlock(f, first, n, locks);
-    failed = mt_vfs_set_lock(f->shm_fd, exclusive ? F_WRLCK : F_RDLCK, LOCK_FIRST + first, n);
-    rc = lock_result(f, failed);
+        return unlock(f, first, n);
+    f->shm_is_lost = false;
+    failed = mt_vfs_set_lock(f->shm_fd, exclusive ? F_WRLCK : F_RDLCK, LOCK_FIRST + first, n) != 0;
+    lost = lost || (failed && errno == EBADF);
     if (!failed && exclusive)
-        f->shm_exclusive |= locks;
-    pull(f);
-    if (!failed && exclusive && first == 0)
-        pull_remnants(f);
-    return rc == SQLITE_OK ? lock_result(f, 0) : rc;
+        f->shm_exclusive |= ((1u << n) - 1) << first;
+    pull(f, !failed && exclusive && first == 0);
+    lost = lost || f->shm_is_lost;
+    if (lost && !failed)
+        give_back(f, first, n);
+    return lost ? SQLITE_IOERR_SHMLOCK : failed ? SQLITE_BUSY : SQLITE_OK;
 }
 
 void mt_vfs_shm_barrier(sqlite3_file *file)
@@ -313,7 +404,7 @@ void mt_vfs_shm_barrier(sqlite3_file *file)
     atomic_thread_fence(memory_order_seq_cst);
     if (f->shm_exclusive)
         push(f);
-    pull(f);
+    pull(f, false);
 }
 
 int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
@@ -324,7 +415,7 @@ int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
     while (f->n_shm > 0)
         mt_memory_free(f->shm[--f->n_shm]);
     f->shm_exclusive = 0;
-    f->shm_is_lost = false;
+    f->shm_is_lost = f->shm_is_void = false;
     if (f->shm_fd < 0)
         return SQLITE_OK;
     if (delete_flag && shm_path(f, path))

@@ -2,11 +2,12 @@
 /* base/os/posix: the sampler's thread, made so that the host does not notice it.
  * In: a function. Out: a thread with its own stack, signals blocked, normal scheduling.
  * Called by sampler/ only. Must not print, must restore the caller's signal mask exactly.
- * Uses: sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill. */
+ * Uses: sched_setaffinity; prctl PR_SET_NAME; ioprio_set (2.6.13); tgkill; get_robust_list. */
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -79,16 +80,30 @@ static void be_ordinary(void)
 }
 #endif
 
+/* Those that run here; a forked child has none of its parent's. */
+static atomic_uint n_running, of_generation;
+
+static void count_this(void)
+{
+    unsigned generation = mt_os_fork_generation();
+
+    if (atomic_exchange(&of_generation, generation) != generation)
+        atomic_store(&n_running, 0);
+    atomic_fetch_add(&n_running, 1);
+}
+
 static void *thread_main(void *user)
 {
     struct mt_os_thread *t = user;
 
+    count_this();
     atomic_store(&t->task_id, mt_os_thread_id());
 #if defined(__linux__)
     prctl(PR_SET_NAME, t->name);
 #endif
     be_ordinary();
     t->run(t->user);
+    atomic_fetch_sub(&n_running, 1);
     mt_os_lock_acquire(t->lock);
     t->done = true;
     mt_os_lock_signal_all(t->lock);
@@ -179,6 +194,8 @@ fail:
     return error;
 }
 
+/* The C library calls exit() in the thread that ends last: a handler that stops the tracer then
+ * runs on the very stack that would be freed. */
 bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
 {
     int64_t deadline = mt_os_monotonic_ns() + timeout_ns;
@@ -191,6 +208,8 @@ bool mt_os_thread_join(struct mt_os_thread *t, int64_t timeout_ns)
     mt_os_lock_release(t->lock);
     if (!done)
         return false;
+    if (pthread_equal(t->id, pthread_self()))
+        return true;
     pthread_join(t->id, NULL);
     mt_os_lock_free(t->lock);
     mt_memory_free(t->stack);
@@ -216,5 +235,43 @@ uint32_t mt_os_thread_id(void)
     return (uint32_t)syscall(SYS_gettid);
 #else
     return 0;
+#endif
+}
+
+#if defined(__linux__)
+/* A thread that has ended has no list of locks any more, and one that lives seldom has none. */
+static bool leader_may_have_ended(void)
+{
+    void *list = NULL;
+    size_t bytes;
+
+    return syscall(SYS_get_robust_list, getpid(), &list, &bytes) != 0 || !list;
+}
+
+/* The leader of a process that ends before other threads stays as a zombie. */
+static bool leader_has_ended(void)
+{
+    char text[512], *end;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    end = strrchr(text, ')'); /* of the name */
+    return end && end[1] == ' ' && end[2] == 'Z';
+}
+#endif
+
+bool mt_os_thread_is_deserted(uint64_t n_threads)
+{
+#if defined(__linux__)
+    return n_threads <= atomic_load(&n_running) + 1 && leader_may_have_ended() &&
+           leader_has_ended();
+#else
+    (void)n_threads;
+    return false;
 #endif
 }

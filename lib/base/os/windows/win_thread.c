@@ -92,3 +92,10 @@ uint32_t mt_os_thread_id(void)
 {
     return GetCurrentThreadId();
 }
+
+/* A process ends there when its first thread returns. */
+bool mt_os_thread_is_deserted(uint64_t n_threads)
+{
+    (void)n_threads;
+    return false;
+}
