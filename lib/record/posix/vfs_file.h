@@ -46,6 +46,18 @@ int mt_vfs_foreign_lock(int fd, off_t at, off_t n);
 /* See MT_VFS_CLAIM. */
 int mt_vfs_claim(struct mt_vfs_file *f);
 
+/* In vfs_index.c. Makes the -shm file `end` bytes long, page by page; false = no room. */
+bool mt_vfs_index_fill(int fd, off_t from, off_t end);
+
+/* A region's copy, as the file has it. */
+void mt_vfs_index_load(struct mt_vfs_file *f, int region);
+
+/* What SQLite changed goes to the file, before a lock is given back. */
+void mt_vfs_index_push(struct mt_vfs_file *f);
+
+/* What others changed comes from it, after a lock was got or refused, and at barriers. */
+void mt_vfs_index_pull(struct mt_vfs_file *f, bool becomes_writer);
+
 /* Methods of sqlite3_io_methods, in vfs_lock.c and vfs_shm.c. */
 int mt_vfs_lock(sqlite3_file *file, int level);
 int mt_vfs_unlock(sqlite3_file *file, int level);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/* record/posix: our copy of the index of a log, and the file that others map.
+ * It holds two copies of its head, the readers' marks, page numbers and hashes.
+ * In: copies that SQLite reads and writes. Out: what others changed in the file is taken over, what
+ * SQLite changed is written there, in an order in which nobody takes it for what it is not. A file
+ * that was cut short, emptied or put back from another day is told by that; SQLite then makes the
+ * index anew. Called by vfs_shm.c, under the locks that it holds. */
+#define _GNU_SOURCE
+#include "record/posix/vfs_file.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/os/os.h"
+
+#define PAGE_STEP 4096
+
+#define COPY_BYTES 48         /* of the head; both copies alike: it is whole */
+#define COPIES_BYTES 96       /* of the two, which only the writer changes … */
+#define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
+#define WORD sizeof(uint32_t) /* a mark */
+#define COMPARED_AT_ONCE 256  /* bytes */
+#define IS_INIT 12            /* of the head: 1 = there is one */
+#define LOG_END 16            /* of the head: the last frame that was committed … */
+#define LOG_NUMBER 32         /* … and a number, one more with each log that begins */
+#define OLDER_MOST 65536      /* logs: further away it is another file's */
+#define WRITER 1u             /* the lock of who may write the log */
+
+/* Makes the file `end` bytes long, page by page; false = no room. */
+bool mt_vfs_index_fill(int fd, off_t from, off_t end)
+{
+    for (off_t at = from / PAGE_STEP * PAGE_STEP; at < end; at += PAGE_STEP)
+        if (!mt_os_descriptor_is_ours(fd) || pwrite(fd, "", 1, at + PAGE_STEP - 1) != 1)
+            return false;
+    return true;
+}
+
+/* What SQLite reads and writes, and behind it what the file had when they were last alike. */
+static char *ours(const struct mt_vfs_file *f, int region)
+{
+    return f->shm[region];
+}
+
+static char *filed(const struct mt_vfs_file *f, int region)
+{
+    return f->shm[region] + f->shm_bytes;
+}
+
+static off_t offset_of(const struct mt_vfs_file *f, int region, size_t at)
+{
+    return (off_t)region * f->shm_bytes + (off_t)at;
+}
+
+/* Writes [from, to) of our copy, whether it was changed or not. */
+static void write_part(struct mt_vfs_file *f, int region, size_t from, size_t to)
+{
+    size_t n = to - from;
+
+    if (!mt_os_descriptor_is_ours(f->shm_fd) ||
+        pwrite(f->shm_fd, ours(f, region) + from, n, offset_of(f, region, from)) != (ssize_t)n) {
+        f->shm_is_lost = f->shm_is_void = true;
+        return;
+    }
+    memcpy(filed(f, region) + from, ours(f, region) + from, n);
+}
+
+/* What the file has there, zeros where it ends before; false = it cannot be read. */
+static bool read_part(struct mt_vfs_file *f, int region, size_t at, size_t n, char *out)
+{
+    ssize_t got = mt_os_descriptor_is_ours(f->shm_fd)
+                      ? pread(f->shm_fd, out, n, offset_of(f, region, at))
+                      : -1;
+
+    if (got < 0) {
+        f->shm_is_lost = f->shm_is_void = true;
+        return false;
+    }
+    memset(out + got, 0, n - (size_t)got);
+    return true;
+}
+
+/* Writes what was changed in [from, to), and what lies between. */
+static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to, size_t step)
+{
+    const char *a = ours(f, region), *b = filed(f, region);
+    size_t first = from, last = to;
+
+    while (first < to && !memcmp(a + first, b + first, to - first < step ? to - first : step))
+        first += step;
+    if (first >= to)
+        return;
+    while (last - first > step && !memcmp(a + last - step, b + last - step, step))
+        last -= step;
+    write_part(f, region, first, last);
+}
+
+static bool is_writer(const struct mt_vfs_file *f)
+{
+    return f->shm_exclusive & WRITER;
+}
+
+/* Where the file ends before what we have of it; false, too, when that cannot be told. */
+static bool ends_early(const struct mt_vfs_file *f, off_t *out_end)
+{
+    struct stat s;
+
+    if (!mt_os_descriptor_is_ours(f->shm_fd) || fstat(f->shm_fd, &s))
+        return false;
+    *out_end = s.st_size;
+    return s.st_size < offset_of(f, f->n_shm, 0);
+}
+
+/* But for the marks all of it is the writer's: what somebody's hand left there in the meantime, or
+ * took away, differs from ours and is written anew. */
+static void read_back(struct mt_vfs_file *f)
+{
+    off_t end;
+
+    if (ends_early(f, &end) && !mt_vfs_index_fill(f->shm_fd, end, offset_of(f, f->n_shm, 0)))
+        f->shm_is_lost = f->shm_is_void = true;
+    for (int i = 0; i < f->n_shm && !f->shm_is_lost; i++) {
+        size_t from = i ? 0 : HEAD_BYTES;
+
+        read_part(f, i, from, (size_t)f->shm_bytes - from, filed(f, i) + from);
+    }
+    if (f->n_shm > 0 && !f->shm_is_lost)
+        read_part(f, 0, 0, COPIES_BYTES, filed(f, 0));
+}
+
+static void push_regions(struct mt_vfs_file *f)
+{
+    size_t bytes = (size_t)f->shm_bytes;
+
+    for (int i = f->n_shm - 1; i >= 0; i--) {
+        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
+        push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
+    }
+}
+
+/* What a new head speaks of is there before it, or it is not written; and its second copy before
+ * its first: who finds them unlike waits. Pages that no head speaks of yet are nobody else's
+ * concern. */
+void mt_vfs_index_push(struct mt_vfs_file *f)
+{
+    bool new_head =
+        f->n_shm > 0 && memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
+
+    if (is_writer(f) && (new_head || f->shm_is_void)) {
+        read_back(f);
+        if (!f->shm_is_lost)
+            push_regions(f);
+    }
+    if (f->n_shm == 0 || f->shm_is_lost)
+        return;
+    for (size_t at = COPIES_BYTES; at < HEAD_BYTES && !f->shm_is_lost; at += WORD)
+        push_part(f, 0, at, at + WORD, WORD);
+    if (!f->shm_is_lost)
+        push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
+    if (!f->shm_is_lost)
+        push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
+    if (is_writer(f) && !f->shm_is_lost)
+        f->shm_is_void = false;
+}
+
+/* Takes over what others changed of n bytes, a page at most. Returns whether they did. */
+static bool pull_part(struct mt_vfs_file *f, int region, size_t at, size_t n)
+{
+    char now[PAGE_STEP], *a = ours(f, region) + at, *b = filed(f, region) + at;
+
+    if (!read_part(f, region, at, n, now) || !memcmp(now, b, n))
+        return false;
+    for (size_t i = 0; i < n; i += WORD)
+        if (memcmp(now + i, b + i, WORD) != 0) {
+            memcpy(a + i, now + i, WORD);
+            memcpy(b + i, now + i, WORD);
+        }
+    return true;
+}
+
+static void pull_region(struct mt_vfs_file *f, int region, size_t from)
+{
+    for (size_t at = from; at < (size_t)f->shm_bytes; at = (at / PAGE_STEP + 1) * PAGE_STEP)
+        pull_part(f, region, at, PAGE_STEP - at % PAGE_STEP);
+}
+
+void mt_vfs_index_load(struct mt_vfs_file *f, int region)
+{
+    pull_region(f, region, 0);
+}
+
+/* Of a file that was cut short nothing is believed any more: without a head SQLite makes the index
+ * anew from the log, under the locks that this needs. What is being read goes on by our copy. */
+static bool is_void(struct mt_vfs_file *f)
+{
+    if (f->shm_is_void) {
+        memset(ours(f, 0), 0, COPIES_BYTES);
+        memset(filed(f, 0), 0, COPIES_BYTES);
+    }
+    return f->shm_is_void;
+}
+
+/* A writer that was ended has left pages behind those that the head speaks of, the first of them
+ * where we would write our next: SQLite wants to see them. */
+static bool has_remnants(struct mt_vfs_file *f)
+{
+    uint32_t last, in_first = (uint32_t)(f->shm_bytes / 2 - HEAD_BYTES) / (uint32_t)WORD;
+    uint32_t in_others = (uint32_t)f->shm_bytes / 2 / (uint32_t)WORD;
+    int region = 0;
+    size_t at;
+
+    memcpy(&last, ours(f, 0) + LOG_END, sizeof(last));
+    if (last >= in_first)
+        region = 1 + (int)((last - in_first) / in_others);
+    at = region ? (last - in_first) % in_others * WORD : HEAD_BYTES + last * WORD;
+    return region < f->n_shm && pull_part(f, region, at, WORD);
+}
+
+/* Of another head, one that is being written or was overwritten, SQLite believes nothing. */
+static bool is_whole(const char *head)
+{
+    return head[IS_INIT] && !memcmp(head, head + COPY_BYTES, COPY_BYTES);
+}
+
+static uint32_t number_of_log(const char *head)
+{
+    const unsigned char *n = (const unsigned char *)head + LOG_NUMBER;
+
+    return (uint32_t)n[0] << 24 | (uint32_t)n[1] << 16 | (uint32_t)n[2] << 8 | n[3];
+}
+
+/* Of an older log, or of the same and ends before: somebody put an old one there. To make the index
+ * anew is never wrong. */
+static bool goes_back(const char *was, const char *is)
+{
+    uint32_t end_was, end_is, older = number_of_log(was) - number_of_log(is);
+
+    memcpy(&end_was, was + LOG_END, sizeof(end_was));
+    memcpy(&end_is, is + LOG_END, sizeof(end_is));
+    return is_whole(was) && (older ? older < OLDER_MOST : end_is < end_was);
+}
+
+/* Whose head is new, of a whole one; `was` is what was there before. */
+static bool is_new(struct mt_vfs_file *f, const char *was)
+{
+    if (!is_whole(filed(f, 0)) || !memcmp(was, filed(f, 0), COPIES_BYTES))
+        return false;
+    f->shm_is_void = goes_back(was, filed(f, 0));
+    return !is_void(f);
+}
+
+/* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
+ * log is. Who has just become the writer looks more closely; then only marks come from others. */
+void mt_vfs_index_pull(struct mt_vfs_file *f, bool becomes_writer)
+{
+    char before[COPIES_BYTES];
+    off_t end;
+
+    if (f->n_shm == 0)
+        return;
+    if (is_writer(f) && !becomes_writer) {
+        if (!f->shm_is_void)
+            pull_part(f, 0, COPIES_BYTES, HEAD_BYTES - COPIES_BYTES);
+        return;
+    }
+    f->shm_is_void = f->shm_is_void || (becomes_writer && ends_early(f, &end));
+    if (is_void(f))
+        return;
+    memcpy(before, filed(f, 0), sizeof(before));
+    pull_part(f, 0, 0, HEAD_BYTES);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!is_new(f, before) && (f->shm_is_void || !becomes_writer || !has_remnants(f)))
+        return;
+    for (int i = 0; i < f->n_shm; i++)
+        pull_region(f, i, i ? 0 : HEAD_BYTES);
+}
