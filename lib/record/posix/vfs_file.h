@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #define MT_SHM_REGIONS 256
+#define MT_SHM_WRITER 1u /* of the locks, the one of who may write the log */
 
 /* SQLite appends to a log frame by frame, each as a head and a page. */
 #define MT_VFS_HEAD_BYTES 32
@@ -31,6 +32,7 @@ struct mt_vfs_file {
     unsigned shm_exclusive;   /* bits of the locks on it that are held exclusively */
     bool shm_is_lost;         /* it could not be read or written, which nobody was told yet */
     bool shm_is_void;         /* it was cut short: not to be believed until it is made anew */
+    bool shm_is_fresh;        /* it was read when a lock was asked for, and no barrier came yet */
     sqlite3_int64 written_to; /* where the last write ended, -1 = none did */
     int n_held;               /* bytes of a log's head that wait for its page, 0 = none … */
     sqlite3_int64 held_at;

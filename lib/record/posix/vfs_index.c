@@ -17,6 +17,7 @@
 #include "base/os/os.h"
 
 #define PAGE_STEP 4096
+#define BLOCK_BYTES 512 /* of st_blocks */
 
 #define COPY_BYTES 48         /* of the head; both copies alike: it is whole */
 #define COPIES_BYTES 96       /* of the two, which only the writer changes … */
@@ -27,7 +28,6 @@
 #define LOG_END 16            /* of the head: the last frame that was committed … */
 #define LOG_NUMBER 32         /* … and a number, one more with each log that begins */
 #define OLDER_MOST 65536      /* logs: further away it is another file's */
-#define WRITER 1u             /* the lock of who may write the log */
 
 /* Makes the file `end` bytes long, page by page; false = no room. */
 bool mt_vfs_index_fill(int fd, off_t from, off_t end)
@@ -82,12 +82,14 @@ static bool read_part(struct mt_vfs_file *f, int region, size_t at, size_t n, ch
     return true;
 }
 
-/* Writes what was changed in [from, to), and what lies between. */
+/* Writes what was changed in [from, to), and what lies between; nothing more where that failed. */
 static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to, size_t step)
 {
     const char *a = ours(f, region), *b = filed(f, region);
     size_t first = from, last = to;
 
+    if (f->shm_is_lost)
+        return;
     while (first < to && !memcmp(a + first, b + first, to - first < step ? to - first : step))
         first += step;
     if (first >= to)
@@ -99,7 +101,7 @@ static void push_part(struct mt_vfs_file *f, int region, size_t from, size_t to,
 
 static bool is_writer(const struct mt_vfs_file *f)
 {
-    return f->shm_exclusive & WRITER;
+    return f->shm_exclusive & MT_SHM_WRITER;
 }
 
 /* Where the file ends before what we have of it; false, too, when that cannot be told. */
@@ -111,6 +113,16 @@ static bool ends_early(const struct mt_vfs_file *f, off_t *out_end)
         return false;
     *out_end = s.st_size;
     return s.st_size < offset_of(f, f->n_shm, 0);
+}
+
+/* One that was cut and grew again has holes (or lies on a disk that packs). */
+static bool may_be_cut(const struct mt_vfs_file *f)
+{
+    off_t all = offset_of(f, f->n_shm, 0);
+    struct stat s;
+
+    return mt_os_descriptor_is_ours(f->shm_fd) && fstat(f->shm_fd, &s) == 0 &&
+           (s.st_size < all || (off_t)s.st_blocks * BLOCK_BYTES < all);
 }
 
 /* But for the marks all of it is the writer's: what somebody's hand left there in the meantime, or
@@ -140,27 +152,30 @@ static void push_regions(struct mt_vfs_file *f)
     }
 }
 
+/* Pages that no head speaks of yet are nobody else's concern. */
+static void push_pages(struct mt_vfs_file *f)
+{
+    bool new_head = memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
+
+    if (!f->shm_is_void && !new_head)
+        return;
+    if (f->shm_is_void || may_be_cut(f))
+        read_back(f);
+    push_regions(f);
+}
+
 /* What a new head speaks of is there before it, or it is not written; and its second copy before
- * its first: who finds them unlike waits. Pages that no head speaks of yet are nobody else's
- * concern. */
+ * its first: who finds them unlike waits. */
 void mt_vfs_index_push(struct mt_vfs_file *f)
 {
-    bool new_head =
-        f->n_shm > 0 && memcmp(ours(f, 0) + COPY_BYTES, filed(f, 0) + COPY_BYTES, COPY_BYTES) != 0;
-
-    if (is_writer(f) && (new_head || f->shm_is_void)) {
-        read_back(f);
-        if (!f->shm_is_lost)
-            push_regions(f);
-    }
-    if (f->n_shm == 0 || f->shm_is_lost)
+    if (f->n_shm == 0)
         return;
-    for (size_t at = COPIES_BYTES; at < HEAD_BYTES && !f->shm_is_lost; at += WORD)
+    if (is_writer(f))
+        push_pages(f);
+    for (size_t at = COPIES_BYTES; at < HEAD_BYTES; at += WORD)
         push_part(f, 0, at, at + WORD, WORD);
-    if (!f->shm_is_lost)
-        push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
-    if (!f->shm_is_lost)
-        push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
+    push_part(f, 0, COPY_BYTES, COPIES_BYTES, COPY_BYTES);
+    push_part(f, 0, 0, COPY_BYTES, COPY_BYTES);
     if (is_writer(f) && !f->shm_is_lost)
         f->shm_is_void = false;
 }

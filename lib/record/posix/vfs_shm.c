@@ -17,7 +17,8 @@
 #include "base/os/os.h"
 
 #define LOCK_FIRST 120 /* byte of the first of the eight locks */
-#define DEAD_MAN 128   /* byte that every user of the file holds a read lock on */
+#define FIRST_READER 3
+#define DEAD_MAN 128 /* byte that every user of the file holds a read lock on */
 #define PATH_BYTES 4200
 
 static bool shm_path(const struct mt_vfs_file *f, char *out)
@@ -110,29 +111,42 @@ static int unlock(struct mt_vfs_file *f, int first, int n)
 {
     if (f->shm_exclusive)
         mt_vfs_index_push(f);
+    f->shm_is_fresh = false;
     return give_back(f, first, n) ? SQLITE_IOERR_SHMLOCK : SQLITE_OK;
+}
+
+/* 0, or why not. */
+static int take(struct mt_vfs_file *f, int first, int n, bool exclusive)
+{
+    if (mt_vfs_set_lock(f->shm_fd, exclusive ? F_WRLCK : F_RDLCK, LOCK_FIRST + first, n))
+        return errno ? errno : EAGAIN;
+    if (exclusive)
+        f->shm_exclusive |= ((1u << n) - 1) << first;
+    return 0;
 }
 
 /* Where the file is lost, no waiting helps: that is told once, then tried again. A lock is given
  * back when what was written under it is in the file; one that was got, or not, tells what others
- * wrote. */
+ * wrote. Who gets a reader's for itself only sets its mark. */
 int mt_vfs_shm_lock(sqlite3_file *file, int first, int n, int flags)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
-    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0, lost = f->shm_is_lost, failed;
+    bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0, lost = f->shm_is_lost;
+    int error;
 
     if (flags & SQLITE_SHM_UNLOCK)
         return unlock(f, first, n);
     f->shm_is_lost = false;
-    failed = mt_vfs_set_lock(f->shm_fd, exclusive ? F_WRLCK : F_RDLCK, LOCK_FIRST + first, n) != 0;
-    lost = lost || (failed && errno == EBADF);
-    if (!failed && exclusive)
-        f->shm_exclusive |= ((1u << n) - 1) << first;
-    mt_vfs_index_pull(f, !failed && exclusive && first == 0);
-    lost = lost || f->shm_is_lost;
-    if (lost && !failed)
+    error = take(f, first, n, exclusive);
+    if (error || !exclusive || first < FIRST_READER) {
+        mt_vfs_index_pull(f, !error && exclusive && first == 0);
+        f->shm_is_fresh = true;
+    }
+    if (!lost && !f->shm_is_lost && error != EBADF)
+        return error ? SQLITE_BUSY : SQLITE_OK;
+    if (!error)
         give_back(f, first, n);
-    return lost ? SQLITE_IOERR_SHMLOCK : failed ? SQLITE_BUSY : SQLITE_OK;
+    return SQLITE_IOERR_SHMLOCK;
 }
 
 void mt_vfs_shm_barrier(sqlite3_file *file)
@@ -142,7 +156,9 @@ void mt_vfs_shm_barrier(sqlite3_file *file)
     atomic_thread_fence(memory_order_seq_cst);
     if (f->shm_exclusive)
         mt_vfs_index_push(f);
-    mt_vfs_index_pull(f, false);
+    if (!f->shm_is_fresh && !(f->shm_exclusive & MT_SHM_WRITER)) /* which nobody else changes */
+        mt_vfs_index_pull(f, false);
+    f->shm_is_fresh = false;
 }
 
 int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
@@ -153,7 +169,7 @@ int mt_vfs_shm_unmap(sqlite3_file *file, int delete_flag)
     while (f->n_shm > 0)
         mt_memory_free(f->shm[--f->n_shm]);
     f->shm_exclusive = 0;
-    f->shm_is_lost = f->shm_is_void = false;
+    f->shm_is_lost = f->shm_is_void = f->shm_is_fresh = false;
     if (f->shm_fd < 0)
         return SQLITE_OK;
     if (delete_flag && shm_path(f, path))
