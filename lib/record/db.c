@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "record/vfs.h"
 
 #define LOOKASIDE_SLOT 512
 #define LOOKASIDE_SLOTS 200
@@ -266,15 +267,35 @@ int mt_db_sync_log(struct mt_db *db)
     return mt_db_error(db, log->pMethods->xSync(log, SQLITE_SYNC_NORMAL), "bring it to the disk");
 }
 
+/* A deleted file would take rows that nobody can ever read, without an error. */
+int mt_db_check_place(struct mt_db *db)
+{
+    int moved = 0, cut = 0;
+
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved)
+        return mt_error_set(TRACER_EDB,
+                            "%s was deleted or moved while it was recorded: stop the tracer and "
+                            "start it anew",
+                            db->path);
+    sqlite3_file_control(db->handle, "main", MT_VFS_IS_CUT, &cut);
+    if (cut)
+        return mt_error_set(TRACER_EDB,
+                            "%s, or its -wal, was cut short by another program while it was "
+                            "recorded, and what was there is lost: stop the tracer and start it "
+                            "anew",
+                            db->path);
+    return TRACER_OK;
+}
+
 int mt_db_make_plain(struct mt_db *db)
 {
     bool plain;
-    int moved = 0, error;
-
     /* Another file may have the name by now: its -wal is not ours to take away. */
-    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (moved)
-        return mt_error_set(TRACER_EDB, "%s was moved or deleted while it was open", db->path);
+    int error = mt_db_check_place(db);
+
+    if (error)
+        return error;
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     error = set_journal(db, "PRAGMA journal_mode = DELETE", "delete", &plain);
     if ((!error && !plain) || error == TRACER_ESTATE)

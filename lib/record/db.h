@@ -52,6 +52,10 @@ int mt_db_journal_wal(struct mt_db *db, bool *out_wal);
 /* What was committed is on the disk when this returns 0; nothing to do without a -wal. */
 int mt_db_sync_log(struct mt_db *db);
 
+/* An error where the file is not what was written: another is there by its name, or it, or its log,
+ * was cut short. */
+int mt_db_check_place(struct mt_db *db);
+
 /* Takes the -wal over and leaves one plain file; ESTATE when a reader has it open: nothing is lost
  * then, but the -wal stays. */
 int mt_db_make_plain(struct mt_db *db);

@@ -50,20 +50,6 @@ void mt_recorder_checkpoint(struct mt_recorder *r)
     }
 }
 
-/* A deleted file would take rows that nobody can ever read, without an error. */
-static int check_place(struct mt_recorder *r)
-{
-    int moved = 0;
-
-    sqlite3_file_control(r->db.handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    if (!moved)
-        return TRACER_OK;
-    return mt_error_set(TRACER_EDB,
-                        "%s was deleted or moved while it was recorded: stop the "
-                        "tracer and start it anew",
-                        r->db.path);
-}
-
 static void make_room(struct mt_recorder *r)
 {
     bool progress = true;
@@ -105,7 +91,7 @@ int mt_recorder_begin(struct mt_recorder *r)
                             "%s: what was recorded since the last commit was lost when memory or "
                             "the disk ended",
                             r->db.path);
-    error = check_place(r);
+    error = mt_db_check_place(&r->db);
     if (!error)
         error = check_room(r);
     if (!error)

@@ -18,4 +18,7 @@ const char *mt_vfs_name(void);
  * code: this file system, or this file layer, cannot tell. No argument. */
 #define MT_VFS_CLAIM 0x6d74
 
+/* A file control: whether the file or its log has less than was committed. int *, set to 0 or 1. */
+#define MT_VFS_IS_CUT 0x6d75
+
 #endif

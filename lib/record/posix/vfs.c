@@ -200,6 +200,14 @@ static bool has_moved(const struct mt_vfs_file *f)
     return s.st_ino != f->inode || s.st_dev != f->device;
 }
 
+static bool is_cut(struct mt_vfs_file *f)
+{
+    char log[PATH_BYTES];
+
+    return snprintf(log, sizeof(log), "%s-wal", f->path) < (int)sizeof(log) &&
+           mt_vfs_index_knows_more(f, log);
+}
+
 static int vfs_control(sqlite3_file *file, int what, void *argument)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
@@ -209,6 +217,7 @@ static int vfs_control(sqlite3_file *file, int what, void *argument)
     case SQLITE_FCNTL_LAST_ERRNO: *(int *)argument = f->last_errno; return SQLITE_OK;
     case SQLITE_FCNTL_HAS_MOVED: *(int *)argument = has_moved(f); return SQLITE_OK;
     case MT_VFS_CLAIM: return mt_vfs_claim(f);
+    case MT_VFS_IS_CUT: *(int *)argument = is_cut(f); return SQLITE_OK;
     default: return SQLITE_NOTFOUND;
     }
 }

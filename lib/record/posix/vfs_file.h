@@ -33,6 +33,7 @@ struct mt_vfs_file {
     bool shm_is_lost;         /* it could not be read or written, which nobody was told yet */
     bool shm_is_void;         /* it was cut short: not to be believed until it is made anew */
     bool shm_is_fresh;        /* it was read when a lock was asked for, and no barrier came yet */
+    off_t seen_bytes;         /* of the database, when it was compared with the index last */
     sqlite3_int64 written_to; /* where the last write ended, -1 = none did */
     int n_held;               /* bytes of a log's head that wait for its page, 0 = none … */
     sqlite3_int64 held_at;
@@ -59,6 +60,9 @@ void mt_vfs_index_push(struct mt_vfs_file *f);
 
 /* What others changed comes from it, after a lock was got or refused, and at barriers. */
 void mt_vfs_index_pull(struct mt_vfs_file *f, bool becomes_writer);
+
+/* Whether the index speaks of more than file and log have: somebody cut one of them short. */
+bool mt_vfs_index_knows_more(struct mt_vfs_file *f, const char *log_path);
 
 /* Methods of sqlite3_io_methods, in vfs_lock.c and vfs_shm.c. */
 int mt_vfs_lock(sqlite3_file *file, int level);

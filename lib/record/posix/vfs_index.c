@@ -24,10 +24,14 @@
 #define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
 #define WORD sizeof(uint32_t) /* a mark */
 #define COMPARED_AT_ONCE 256  /* bytes */
-#define IS_INIT 12            /* of the head: 1 = there is one */
-#define LOG_END 16            /* of the head: the last frame that was committed … */
-#define LOG_NUMBER 32         /* … and a number, one more with each log that begins */
-#define OLDER_MOST 65536      /* logs: further away it is another file's */
+#define PAGE_SIZE 14          /* of the head: bytes, 16 bits, 1 = 65,536 */
+#define FILE_PAGES 20         /* of the head: what the file will have, or has */
+#define LOG_HEAD_BYTES 32
+#define FRAME_HEAD_BYTES 24
+#define IS_INIT 12       /* of the head: 1 = there is one */
+#define LOG_END 16       /* of the head: the last frame that was committed … */
+#define LOG_NUMBER 32    /* … and a number, one more with each log that begins */
+#define OLDER_MOST 65536 /* logs: further away it is another file's */
 
 /* Makes the file `end` bytes long, page by page; false = no room. */
 bool mt_vfs_index_fill(int fd, off_t from, off_t end)
@@ -290,4 +294,37 @@ void mt_vfs_index_pull(struct mt_vfs_file *f, bool becomes_writer)
         return;
     for (int i = 0; i < f->n_shm; i++)
         pull_region(f, i, i ? 0 : HEAD_BYTES);
+}
+
+/* Bytes that a log of `frames` has. */
+static off_t log_bytes(uint32_t frames, off_t page_bytes)
+{
+    return frames ? LOG_HEAD_BYTES + (off_t)frames * (FRAME_HEAD_BYTES + page_bytes) : 0;
+}
+
+/* The sizes first: who ends a log tells so in the head before it cuts it. The file may shrink to
+ * what a head says, but not below. */
+bool mt_vfs_index_knows_more(struct mt_vfs_file *f, const char *log_path)
+{
+    char head[COPIES_BYTES];
+    struct stat log, db;
+    uint32_t frames, pages;
+    uint16_t size;
+    off_t page_bytes, least;
+
+    if (f->n_shm == 0 || f->shm_is_void || stat(log_path, &log) ||
+        !mt_os_descriptor_is_ours(f->fd) || fstat(f->fd, &db) ||
+        !read_part(f, 0, 0, sizeof(head), head) || !is_whole(head))
+        return false;
+    memcpy(&frames, head + LOG_END, sizeof(frames));
+    memcpy(&pages, head + FILE_PAGES, sizeof(pages));
+    memcpy(&size, head + PAGE_SIZE, sizeof(size));
+    page_bytes = size == 1 ? 65536 : size;
+    least = (off_t)pages * page_bytes;
+    if (least > f->seen_bytes)
+        least = f->seen_bytes;
+    if (log.st_size < log_bytes(frames, page_bytes) || db.st_size < least)
+        return true;
+    f->seen_bytes = db.st_size;
+    return false;
 }
