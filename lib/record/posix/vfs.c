@@ -109,10 +109,22 @@ static bool is_to_be_held(const struct mt_vfs_file *f, int bytes, sqlite3_int64 
     return f->is_log && bytes <= MT_VFS_HEAD_BYTES && at == f->written_to;
 }
 
+/* A log is written from end to end: what lacks below was cut away. */
+static bool would_leave_a_hole(const struct mt_vfs_file *f, sqlite3_int64 at)
+{
+    struct stat s;
+
+    return f->is_log && at > f->n_held && mt_os_descriptor_is_ours(f->fd) && !fstat(f->fd, &s) &&
+           s.st_size < at - f->n_held;
+}
+
 static int vfs_write(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 at)
 {
     struct mt_vfs_file *f = (struct mt_vfs_file *)file;
     int held = f->n_held, error;
+
+    if (would_leave_a_hole(f, at))
+        return SQLITE_IOERR_WRITE;
 
     if (held && at == f->held_at + held && bytes <= (int)sizeof(f->held) - held) {
         memcpy(f->held + held, from, (size_t)bytes);
