@@ -294,6 +294,7 @@ static void a_head_waits_for_what_it_speaks_of(void **state)
     unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     assert_int_equal(theirs[12] + theirs[48 + 12], 0);
+    assert_int_equal(theirs[NUMBER], 2); /* by which the next writer knows of hashes */
     assert_int_equal(lock(READER, SQLITE_SHM_SHARED), SQLITE_IOERR_SHMLOCK); /* is told … */
     assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);         /* … and got over */
     assert_int_equal(ours[0][12], 0);
