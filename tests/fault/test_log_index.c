@@ -52,7 +52,8 @@ static sqlite3 *open_by(const char *layer)
     assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, layer),
                      SQLITE_OK);
     sqlite3_busy_timeout(db, 20000);
-    run(db, "PRAGMA journal_mode = WAL; PRAGMA cache_size = 10; PRAGMA synchronous = OFF");
+    run(db, "PRAGMA journal_mode = WAL; PRAGMA cache_size = 10; PRAGMA temp_store = MEMORY; PRAGMA "
+            "synchronous = OFF");
     return db;
 }
 
@@ -290,6 +291,39 @@ static void an_old_one_takes_no_commit_away(void **state)
     sqlite3_close(db);
 }
 
+static int is_cut(sqlite3 *db)
+{
+    int cut = -1;
+
+    sqlite3_file_control(db, "main", MT_VFS_IS_CUT, &cut);
+    return cut;
+}
+
+/* A file that others make smaller, and that grows in the log, was not cut. */
+static void what_others_write_is_no_cut(void **state)
+{
+    sqlite3 *db = open_by(mt_vfs_name()), *other = open_by("unix");
+    unsigned random = 1;
+
+    (void)state;
+    assert_int_equal(move(db, 1, &random), SQLITE_OK);
+    checkpoint(db, 0);
+    assert_int_equal(is_cut(db), 0);
+    run(other, "UPDATE account SET v = 0; DELETE FROM account WHERE id > 50; VACUUM");
+    checkpoint(other, 3);
+    run(other, "INSERT INTO account SELECT id + 100, 0, pad FROM account");
+    assert_int_equal(is_cut(db), 0);
+    assert_true(adds_up(db));
+    assert_int_equal(is_cut(db), 0);
+    run(db, "DELETE FROM account WHERE id > 40; VACUUM");
+    assert_int_equal(is_cut(db), 0);
+    checkpoint(other, 0);
+    run(db, "INSERT INTO account SELECT id + 100, 0, pad FROM account");
+    assert_int_equal(is_cut(db), 0);
+    sqlite3_close(other);
+    sqlite3_close(db);
+}
+
 static void D03_nothing_of_it_is_mapped(void **state)
 {
     sqlite3 *db = open_by(mt_vfs_name());
@@ -346,7 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         BANK(all_agree_with_those_that_map_it),     BANK(D03_it_may_be_cut_short),
         BANK(D03_it_may_be_cut_short_in_the_midst), BANK(an_old_one_takes_no_commit_away),
-        BANK(D03_nothing_of_it_is_mapped),
+        BANK(what_others_write_is_no_cut),          BANK(D03_nothing_of_it_is_mapped),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,22 +114,43 @@ static void marks_come_alone(void **state)
     unlock(READER, SQLITE_SHM_SHARED);
 }
 
-/* What an ended writer had begun stands behind the end that the head tells. */
-static void a_writer_knows_all(void **state)
+/* What an ended writer had begun, or one that rolled back, stands behind the end that the head
+ * tells, and is gone when the next head is there; but where a region begins SQLite empties it. */
+static void what_a_writer_left_does_not_stay(void **state)
 {
-    const uint32_t last[] = {0, 1, 4061, 4062, 4063, 5000};
-    const int next[] = {136, 140, 16380, BYTES, BYTES + 4, BYTES + 4 * 938};
+    const uint32_t last[] = {1, 4061, 4063, 5000};
+    const int next[] = {140, 16380, BYTES + 4, BYTES + 4 * 938};
+    const int hash[] = {HASH, HASH + 2, BYTES + HASH, BYTES + HASH + 2};
 
     (void)state;
-    for (char i = 0; i < 6; i++) {
+    for (int i = 0; i < 4; i++) {
+        volatile uint16_t *slot = (volatile uint16_t *)&theirs[hash[i]];
+
         new_head(theirs, 1);
-        *(volatile uint32_t *)&theirs[16] = *(volatile uint32_t *)&theirs[48 + 16] = last[(int)i];
+        *(volatile uint32_t *)&theirs[16] = *(volatile uint32_t *)&theirs[48 + 16] = last[i];
         barrier();
-        theirs[next[(int)i]] = theirs[BYTES + HASH] = (char)(i + 1);
+        theirs[next[i]] = i % 2; /* with a page number, and without one */
+        *slot = 4080;
         assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
-        assert_int_equal(ours[1][HASH], i + 1);
+        assert_int_equal(*(volatile uint16_t *)&ours[hash[i] / BYTES][hash[i] % BYTES], 0);
+        new_head(ours[0], (char)(i + 70));
         unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+        assert_int_equal(*slot + theirs[next[i]], 0);
     }
+}
+
+/* Of pages that no head spoke of, as after a rollback, nothing stays in our copy. */
+static void what_was_rolled_back_does_not_stay(void **state)
+{
+    (void)state;
+    new_head(theirs, 1);
+    assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);
+    ours[0][HASH] = ours[1][HASH] = 9;
+    unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
+    assert_int_equal(theirs[HASH] + theirs[BYTES + HASH], 0);
+    new_head(theirs, 2);
+    barrier();
+    assert_int_equal(ours[0][HASH] + ours[1][HASH], 0);
 }
 
 /* Who waits for a lock looks again when it was refused. */
@@ -273,6 +294,7 @@ static void a_head_waits_for_what_it_speaks_of(void **state)
     unlock(WRITER, SQLITE_SHM_EXCLUSIVE);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     assert_int_equal(theirs[12] + theirs[48 + 12], 0);
+    assert_int_equal(theirs[NUMBER], 2); /* by which the next writer knows of hashes */
     assert_int_equal(lock(READER, SQLITE_SHM_SHARED), SQLITE_IOERR_SHMLOCK); /* is told … */
     assert_int_equal(lock(WRITER, SQLITE_SHM_EXCLUSIVE), SQLITE_OK);         /* … and got over */
     assert_int_equal(ours[0][12], 0);
@@ -287,7 +309,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         INDEX(a_new_head_brings_all),
         INDEX(marks_come_alone),
-        INDEX(a_writer_knows_all),
+        INDEX(what_a_writer_left_does_not_stay),
+        INDEX(what_was_rolled_back_does_not_stay),
         INDEX(a_refused_lock_brings_the_head),
         INDEX(what_is_ours_is_there_before_the_lock_is_not),
         INDEX(what_others_change_meanwhile_stays),

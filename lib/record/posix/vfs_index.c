@@ -24,6 +24,7 @@
 #define HEAD_BYTES 136        /* … with the marks, each changed by the holder of its lock */
 #define WORD sizeof(uint32_t) /* a mark */
 #define COMPARED_AT_ONCE 256  /* bytes */
+#define MOST_READS 50         /* of a head until two are alike */
 #define PAGE_SIZE 14          /* of the head: bytes, 16 bits, 1 = 65,536 */
 #define FILE_PAGES 20         /* of the head: what the file will have, or has */
 #define LOG_HEAD_BYTES 32
@@ -146,13 +147,15 @@ static void read_back(struct mt_vfs_file *f)
         read_part(f, 0, 0, COPIES_BYTES, filed(f, 0));
 }
 
+/* Page numbers before their hashes: who is ended in between has left a page number behind the end,
+ * by which the next writer knows that there are hashes to take away. */
 static void push_regions(struct mt_vfs_file *f)
 {
     size_t bytes = (size_t)f->shm_bytes;
 
     for (int i = f->n_shm - 1; i >= 0; i--) {
-        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
         push_part(f, i, i ? 0 : HEAD_BYTES, bytes / 2, COMPARED_AT_ONCE);
+        push_part(f, i, bytes / 2, bytes, COMPARED_AT_ONCE);
     }
 }
 
@@ -184,30 +187,64 @@ void mt_vfs_index_push(struct mt_vfs_file *f)
         f->shm_is_void = false;
 }
 
-/* Takes over what others changed of n bytes, a page at most. Returns whether they did. */
-static bool pull_part(struct mt_vfs_file *f, int region, size_t at, size_t n)
+/* Takes over what others changed of n bytes, words: ours may have some that are not there yet. */
+static void take_over(struct mt_vfs_file *f, size_t at, size_t n, const char *now)
 {
-    char now[PAGE_STEP], *a = ours(f, region) + at, *b = filed(f, region) + at;
+    char *a = ours(f, 0) + at, *b = filed(f, 0) + at;
 
-    if (!read_part(f, region, at, n, now) || !memcmp(now, b, n))
-        return false;
     for (size_t i = 0; i < n; i += WORD)
         if (memcmp(now + i, b + i, WORD) != 0) {
             memcpy(a + i, now + i, WORD);
             memcpy(b + i, now + i, WORD);
         }
+}
+
+/* Head and marks as they were at one moment: one read may bring an old head and how far a later one
+ * was written back. What is as it was when it was read last was so then. */
+static bool read_head(struct mt_vfs_file *f, char *now)
+{
+    char before[HEAD_BYTES];
+
+    memcpy(before, filed(f, 0), HEAD_BYTES);
+    for (int i = 0; i < MOST_READS; i++) {
+        if (!read_part(f, 0, 0, HEAD_BYTES, now))
+            return false;
+        if (!memcmp(now, before, HEAD_BYTES))
+            return true;
+        memcpy(before, now, HEAD_BYTES);
+    }
+    memset(now, 0, COPY_BYTES); /* SQLite asks for a lock and looks again */
     return true;
 }
 
-static void pull_region(struct mt_vfs_file *f, int region, size_t from)
+/* From COPIES_BYTES on: the marks alone. */
+static void pull_head(struct mt_vfs_file *f, size_t from)
 {
-    for (size_t at = from; at < (size_t)f->shm_bytes; at = (at / PAGE_STEP + 1) * PAGE_STEP)
-        pull_part(f, region, at, PAGE_STEP - at % PAGE_STEP);
+    char now[HEAD_BYTES];
+
+    if (read_head(f, now))
+        take_over(f, from, HEAD_BYTES - from, now + from);
+}
+
+/* Of pages nothing is kept that is not in the file: it was rolled back. */
+static void pull_region(struct mt_vfs_file *f, int region)
+{
+    char now[PAGE_STEP];
+
+    for (size_t n, at = region ? 0 : HEAD_BYTES; at < (size_t)f->shm_bytes; at += n) {
+        n = PAGE_STEP - at % PAGE_STEP;
+        if (!read_part(f, region, at, n, now))
+            return;
+        memcpy(ours(f, region) + at, now, n);
+        memcpy(filed(f, region) + at, now, n);
+    }
 }
 
 void mt_vfs_index_load(struct mt_vfs_file *f, int region)
 {
-    pull_region(f, region, 0);
+    pull_region(f, region);
+    if (region == 0)
+        pull_head(f, 0);
 }
 
 /* Of a file that was cut short nothing is believed any more: without a head SQLite makes the index
@@ -221,20 +258,44 @@ static bool is_void(struct mt_vfs_file *f)
     return f->shm_is_void;
 }
 
-/* A writer that was ended has left pages behind those that the head speaks of, the first of them
- * where we would write our next: SQLite wants to see them. */
-static bool has_remnants(struct mt_vfs_file *f)
+/* Where the next page number goes: a region, and the number of those before it there. */
+static int next_region(const struct mt_vfs_file *f, uint32_t *out_before)
 {
-    uint32_t last, in_first = (uint32_t)(f->shm_bytes / 2 - HEAD_BYTES) / (uint32_t)WORD;
+    uint32_t in_first = (uint32_t)(f->shm_bytes / 2 - HEAD_BYTES) / (uint32_t)WORD;
     uint32_t in_others = (uint32_t)f->shm_bytes / 2 / (uint32_t)WORD;
-    int region = 0;
-    size_t at;
 
-    memcpy(&last, ours(f, 0) + LOG_END, sizeof(last));
-    if (last >= in_first)
-        region = 1 + (int)((last - in_first) / in_others);
-    at = region ? (last - in_first) % in_others * WORD : HEAD_BYTES + last * WORD;
-    return region < f->n_shm && pull_part(f, region, at, WORD);
+    memcpy(out_before, ours(f, 0) + LOG_END, sizeof(*out_before));
+    if (*out_before < in_first)
+        return 0;
+    *out_before -= in_first;
+    in_first = *out_before / in_others;
+    *out_before %= in_others;
+    return 1 + (int)in_first;
+}
+
+/* A writer that was ended, or rolled back, has left pages behind those that the head speaks of; of
+ * some we may have the hash alone. What of them is in the file has to be known, and goes from our
+ * copy; but where a region begins, SQLite empties it itself. */
+static void forget_remnants(struct mt_vfs_file *f)
+{
+    uint32_t before;
+    uint16_t *hash;
+    size_t at, half = (size_t)f->shm_bytes / 2;
+    int region = next_region(f, &before);
+
+    for (int i = region; i < f->n_shm; i++) {
+        size_t from = i ? 0 : HEAD_BYTES;
+
+        read_part(f, i, from, 2 * half - from, filed(f, i) + from);
+    }
+    if (region >= f->n_shm || before == 0)
+        return;
+    at = (region ? 0 : HEAD_BYTES) + before * WORD;
+    memset(ours(f, region) + at, 0, half - at);
+    hash = (uint16_t *)(void *)(ours(f, region) + half);
+    for (size_t i = 0; i < half / sizeof(*hash); i++)
+        if (hash[i] > before)
+            hash[i] = 0;
 }
 
 /* Of another head, one that is being written or was overwritten, SQLite believes nothing. */
@@ -267,33 +328,36 @@ static bool is_new(struct mt_vfs_file *f, const char *was)
     if (!is_whole(filed(f, 0)) || !memcmp(was, filed(f, 0), COPIES_BYTES))
         return false;
     f->shm_is_void = goes_back(was, filed(f, 0));
+    f->seen_bytes = 0; /* somebody may have made it smaller */
     return !is_void(f);
 }
 
-/* The head first: what comes after it may be newer, which nobody minds. Where it is as before, the
- * log is. Who has just become the writer looks more closely; then only marks come from others. */
+/* The head first: pages that come after it may be newer, which nobody minds. Where it is as before,
+ * the log is. Who becomes the writer knows what else is where it will write. */
 void mt_vfs_index_pull(struct mt_vfs_file *f, bool becomes_writer)
 {
     char before[COPIES_BYTES];
     off_t end;
+    bool new_head;
 
     if (f->n_shm == 0)
         return;
     if (is_writer(f) && !becomes_writer) {
         if (!f->shm_is_void)
-            pull_part(f, 0, COPIES_BYTES, HEAD_BYTES - COPIES_BYTES);
+            pull_head(f, COPIES_BYTES);
         return;
     }
     f->shm_is_void = f->shm_is_void || (becomes_writer && ends_early(f, &end));
     if (is_void(f))
         return;
     memcpy(before, filed(f, 0), sizeof(before));
-    pull_part(f, 0, 0, HEAD_BYTES);
+    pull_head(f, 0);
     atomic_thread_fence(memory_order_seq_cst);
-    if (!is_new(f, before) && (f->shm_is_void || !becomes_writer || !has_remnants(f)))
-        return;
-    for (int i = 0; i < f->n_shm; i++)
-        pull_region(f, i, i ? 0 : HEAD_BYTES);
+    new_head = is_new(f, before);
+    for (int i = 0; new_head && i < f->n_shm; i++)
+        pull_region(f, i);
+    if (becomes_writer && !f->shm_is_void && is_whole(filed(f, 0)))
+        forget_remnants(f);
 }
 
 /* Bytes that a log of `frames` has. */
@@ -302,8 +366,9 @@ static off_t log_bytes(uint32_t frames, off_t page_bytes)
     return frames ? LOG_HEAD_BYTES + (off_t)frames * (FRAME_HEAD_BYTES + page_bytes) : 0;
 }
 
-/* The sizes first: who ends a log tells so in the head before it cuts it. The file may shrink to
- * what a head says, but not below. */
+/* The sizes first: who ends a log tells so in the head before it cuts it. Of a head that is not as
+ * it was when we read it last nothing is said: a log that grows is written before its head, the
+ * database after it. The file may shrink to what a head says, but not below. */
 bool mt_vfs_index_knows_more(struct mt_vfs_file *f, const char *log_path)
 {
     char head[COPIES_BYTES];
@@ -314,7 +379,8 @@ bool mt_vfs_index_knows_more(struct mt_vfs_file *f, const char *log_path)
 
     if (f->n_shm == 0 || f->shm_is_void || stat(log_path, &log) ||
         !mt_os_descriptor_is_ours(f->fd) || fstat(f->fd, &db) ||
-        !read_part(f, 0, 0, sizeof(head), head) || !is_whole(head))
+        !read_part(f, 0, 0, sizeof(head), head) || !is_whole(head) ||
+        memcmp(head, filed(f, 0), sizeof(head)) != 0)
         return false;
     memcpy(&frames, head + LOG_END, sizeof(frames));
     memcpy(&pages, head + FILE_PAGES, sizeof(pages));
@@ -325,6 +391,7 @@ bool mt_vfs_index_knows_more(struct mt_vfs_file *f, const char *log_path)
         least = f->seen_bytes;
     if (log.st_size < log_bytes(frames, page_bytes) || db.st_size < least)
         return true;
-    f->seen_bytes = db.st_size;
+    least = (off_t)pages * page_bytes;
+    f->seen_bytes = db.st_size < least ? db.st_size : least;
     return false;
 }
