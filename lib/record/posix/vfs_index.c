@@ -240,11 +240,13 @@ static void pull_region(struct mt_vfs_file *f, int region)
     }
 }
 
+/* The head first, as ever: pages that are older than it would lack some that it speaks of. */
 void mt_vfs_index_load(struct mt_vfs_file *f, int region)
 {
-    pull_region(f, region);
     if (region == 0)
         pull_head(f, 0);
+    atomic_thread_fence(memory_order_seq_cst);
+    pull_region(f, region);
 }
 
 /* Of a file that was cut short nothing is believed any more: without a head SQLite makes the index
