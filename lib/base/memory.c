@@ -100,16 +100,6 @@ bool mt_memory_grow(void **p, size_t used, size_t bytes)
     return true;
 }
 
-void mt_memory_adopt(void *p, size_t bytes)
-{
-    keep(p, bytes);
-}
-
-void mt_memory_disown(void *p)
-{
-    drop(p);
-}
-
 void mt_memory_each(void (*visit)(void *user, uint64_t base, uint64_t bytes), void *user)
 {
     for (size_t i = 0; i < atomic_load(&n_reached); i++) {

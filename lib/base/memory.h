@@ -17,11 +17,6 @@ void mt_memory_free(void *p);
  * when there is no memory: then all is as it was. */
 bool mt_memory_grow(void **p, size_t used, size_t bytes);
 
-/* Adds a block that was mapped elsewhere (a shared file mapping of ours) to the list of our own,
- * and takes it out again before it is unmapped there. A full list forgets it. */
-void mt_memory_adopt(void *p, size_t bytes);
-void mt_memory_disown(void *p);
-
 /* Bytes of address space held now by all blocks of this process. */
 uint64_t mt_memory_held(void);
 
