@@ -66,24 +66,6 @@ static void plug_in(void)
     assert_int_equal(sqlite3_vfs_register(&layer, 0), SQLITE_OK);
 }
 
-static int one(int64_t held)
-{
-    int error;
-
-    set_level(MT_TYPE_HEAP, held);
-    error = tick();
-    if (!error)
-        error = mt_recorder_commit(recorder);
-    if (error)
-        mt_recorder_rollback(recorder);
-    return error;
-}
-
-static void sound(void)
-{
-    assert_int_equal(number("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
-}
-
 static void fails_then_goes_on(const char *word)
 {
     for (int i = 2; i < 50; i++) {
@@ -181,75 +163,6 @@ static void D19_a_replaced_file_is_noticed_and_left_alone(void **state)
     assert_int_equal(stat(path, &after), 0);
     assert_int_equal(after.st_size, 16);
     assert_memory_equal(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim));
-}
-
-/* What another hand left: a log, or a file, of this length. */
-static void recording_cut_to(const char *suffix, off_t bytes)
-{
-    char name[300];
-
-    opened();
-    for (int i = 1; i < 40; i++)
-        assert_int_equal(one(i), 0);
-    snprintf(name, sizeof(name), "%s%s", path, suffix);
-    assert_int_equal(truncate(name, bytes), 0);
-    assert_int_equal(one(40), TRACER_EDB);
-    assert_non_null(strstr(mt_error_detail(), "cut short"));
-    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), TRACER_EDB);
-}
-
-/* What was brought into the file before is still there, and a new recording goes on in it. */
-static void D19_a_log_cut_short_is_told(void **state)
-{
-    const off_t lengths[] = {0, 10, 32, 5000, 41232};
-
-    (void)state;
-    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        recording_cut_to("-wal", lengths[i]);
-        opened();
-        assert_int_equal(one(4711), 0);
-        assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
-        sound();
-        assert_int_equal(number("SELECT ws FROM vmmap WHERE type = 'heap'"), 4711);
-    }
-}
-
-static void D19_a_file_cut_short_is_told(void **state)
-{
-    (void)state;
-    opened();
-    for (int i = 1; i < 40; i++)
-        assert_int_equal(one(i), 0);
-    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0); /* all is in the file now */
-    recording_cut_to("", 8192);
-}
-
-/* Neither a checkpoint that empties the log nor a file that gets smaller is taken for that. */
-static void D19_what_shrinks_by_itself_is_not_cut(void **state)
-{
-    sqlite3 *shell;
-
-    (void)state;
-    opened();
-    assert_int_equal(sqlite3_open(path, &shell), SQLITE_OK);
-    for (int i = 1; i < 200; i++) {
-        assert_int_equal(one(i), 0);
-        if (i % 10 == 0)
-            sqlite3_exec(shell, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
-        if (i == 50)
-            assert_int_equal(sqlite3_exec(shell,
-                                          "CREATE TABLE x(b); INSERT INTO x VALUES "
-                                          "(zeroblob(2000000))",
-                                          NULL, NULL, NULL),
-                             SQLITE_OK);
-        if (i == 100)
-            assert_int_equal(
-                sqlite3_exec(shell, "DROP TABLE x; PRAGMA incremental_vacuum", NULL, NULL, NULL),
-                SQLITE_OK);
-    }
-    sqlite3_close(shell);
-    assert_int_equal(mt_recorder_close(recorder, "stopped", ""), 0);
-    sound();
 }
 
 /* The log of a recording that was moved away lies beside a new file: it is not taken for its own.
@@ -379,18 +292,6 @@ static void a_wall_clock_that_goes_back_changes_no_order(void **state)
                      123);
 }
 
-static void D03_nothing_is_mapped_that_truncation_could_take(void **state)
-{
-    (void)state;
-    opened();
-    for (int i = 1; i < 100; i++)
-        assert_int_equal(one(i), 0);
-    assert_int_equal(truncate(path, 100), 0); /* the pages that SQLite has not cached are gone */
-    for (int i = 100; i < 200; i++)
-        one(i); /* may fail, must not end the process */
-    mt_recorder_close(recorder, "stopped", "");
-}
-
 static void D14_the_file_gives_pages_back_from_its_creation_on(void **state)
 {
     (void)state;
@@ -426,16 +327,12 @@ int main(void)
         SOUND(D10_a_read_only_remount_is_survived),
         SOUND(D05_locks_that_fail_are_told_and_wal_is_not_taken_for_granted),
         SOUND(D19_a_replaced_file_is_noticed_and_left_alone),
-        SOUND(D19_a_log_cut_short_is_told),
-        SOUND(D19_a_file_cut_short_is_told),
-        SOUND(D19_what_shrinks_by_itself_is_not_cut),
         SOUND(D19_an_orphan_log_is_not_applied_to_a_fresh_file),
         SOUND(D04_another_writer_in_the_file_is_waited_for),
         SOUND(D07_a_lock_says_that_it_is_recorded_whatever_pid_and_clock_say),
         SOUND(D07_a_host_that_reads_the_file_does_not_unlock_it),
         SOUND(two_recorders_of_two_processes_do_not_share_a_file),
         SOUND(a_wall_clock_that_goes_back_changes_no_order),
-        SOUND(D03_nothing_is_mapped_that_truncation_could_take),
         SOUND(D14_the_file_gives_pages_back_from_its_creation_on),
         SOUND(D21_any_bytes_but_nul_are_a_path),
     };

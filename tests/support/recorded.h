@@ -97,6 +97,20 @@ static inline int tick(void)
     return error;
 }
 
+/* A sample with this much heap, committed; what fails is taken back. */
+static inline int one(int64_t held)
+{
+    int error;
+
+    set_level(MT_TYPE_HEAP, held);
+    error = tick();
+    if (!error)
+        error = mt_recorder_commit(recorder);
+    if (error)
+        mt_recorder_rollback(recorder);
+    return error;
+}
+
 static inline int64_t number_in(const char *file, const char *sql)
 {
     sqlite3 *db;
@@ -129,5 +143,10 @@ static inline void write_text(const char *name, const char *text, size_t n)
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+static inline void sound(void)
+{
+    assert_int_equal(number("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+}
 
 #endif
